@@ -172,6 +172,7 @@ OpId root_of(const Graph& graph, TensorId tensor) {
   return kNoOp;
 }
 
+/// Whether the tensor is computed of the input's contents: positions are computed of a cache's length.
 bool depends_on(const Graph& graph, TensorId tensor, OpId root) {
   std::vector<bool> seen(at(graph.op_count()), false);
   std::vector<OpId> open;
@@ -184,6 +185,7 @@ bool depends_on(const Graph& graph, TensorId tensor, OpId root) {
   for (visit(tensor); !open.empty() && !seen[at(root)];) {
     const OpId op = open.back();
     open.pop_back();
+    if (graph.op_type(op) == "Shape" || graph.op_type(op) == "Size") continue;
     for (const TensorId input : graph.inputs(op)) visit(input);
   }
   return seen[at(root)];
@@ -205,14 +207,14 @@ void find_roots(const Graph& graph, TensorId tensor, int depth, std::vector<OpId
     if (outputs[slot.output] == tensor) add(root_of(graph, inputs[slot.input]));
   }
   if (is_one_of(kAppends, type) && inputs.size() > 1) {
-    for (const TensorId input : inputs) {
-      const OpId root = root_of(graph, input);
-      if (root == kNoOp) find_roots(graph, input, depth + 1, roots);
-      // Features beside what was computed of them are no state.
-      const bool features =
-          root != kNoOp && std::any_of(inputs.begin(), inputs.end(), [&](TensorId other) {
-            return other != input && depends_on(graph, other, root);
-          });
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const OpId root = root_of(graph, inputs[i]);
+      if (root == kNoOp) find_roots(graph, inputs[i], depth + 1, roots);
+      // Features beside themselves, or what was computed of them, are no state.
+      bool features = root == kNoOp;
+      for (std::size_t j = 0; j < inputs.size() && !features; ++j) {
+        features = i != j && depends_on(graph, inputs[j], root);
+      }
       if (!features) add(root);
     }
   }

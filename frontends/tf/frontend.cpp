@@ -1,5 +1,6 @@
 #include "tf/frontend.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -27,6 +28,35 @@ Library make_library(const ModelFile& file, const GraphDef& graph) {
   Library library{graph, file.source, {}};
   for (const OpDef& op : file.meta.ops) library.ops.emplace(op.name, &op);
   return library;
+}
+
+/// The fetches, with a signature's outputs in the place of its name. A node of that name is meant first.
+std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph,
+                                    const std::vector<std::string>& asked) {
+  std::vector<std::string> fetches;
+  for (const std::string& fetch : asked) {
+    const std::string_view name = std::string_view(fetch).substr(0, fetch.find(':'));
+    const auto& nodes = graph.nodes();
+    const bool node = std::any_of(nodes.begin(), nodes.end(),
+                                  [&](const NodeDef& each) { return each.name == name; });
+    const std::vector<Signature> signatures = node ? std::vector<Signature>() : signatures_of(file);
+    const auto found = std::find_if(signatures.begin(), signatures.end(),
+                                    [&](const Signature& each) { return each.name == fetch; });
+    if (found != signatures.end() && !found->outputs.empty()) {
+      fetches.insert(fetches.end(), found->outputs.begin(), found->outputs.end());
+      continue;
+    }
+    if (!signatures.empty()) {
+      std::vector<std::string> names;
+      for (const Signature& each : signatures) names.push_back(frontend::readable(each.name));
+      throw Error(ErrorCode::not_found,
+                  cat(file.source.file, ": fetch '", frontend::readable(fetch),
+                      "' is neither a node of the graph nor a signature with outputs",
+                      known_names(fetch, std::move(names))));
+    }
+    fetches.push_back(fetch);
+  }
+  return fetches;
 }
 
 void note_unknowns(const Graph& graph, const std::set<std::string>& unknown_ops,
@@ -235,7 +265,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   Library& library = *reading->library;
   std::vector<std::string>& notes = reading->notes;
   notes = file.notes;
-  Selection selection = select(library, file.meta, options.fetches);
+  Selection selection = select(library, file.meta, fetches_of(file, graph, options.fetches));
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
   Bindings bindings(options, file.source.file);
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
@@ -346,7 +376,8 @@ void TensorFlowFrontend::write_replicas(const std::filesystem::path& model,
   LoadOptions at_batch = options;
   if (!options.dims.contains("batch")) at_batch.dims["*"] = training.batch;
   const std::unique_ptr<Reading> reading = read(model, at_batch, known_);
-  const Selection selection = select(*reading->library, reading->file->meta, at_batch.fetches);
+  const Selection selection = select(*reading->library, reading->file->meta,
+                                     fetches_of(*reading->file, *reading->graph, at_batch.fetches));
   const std::string content =
       replicated_graph({*reading->file, *reading->library, selection, reading->program,
                         reading->fixed, graph, training, shares, cluster, placement});

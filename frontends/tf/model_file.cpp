@@ -154,15 +154,16 @@ bool front_may_be_saved_model(std::string_view front) {
          number == kMetaGraphTag && frontend::take_varint(front, number) && number > front.size();
 }
 
-void read_signature(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+void read_signature(std::string_view bytes, const WireSource& source,
+                    std::vector<std::string_view>& outputs) {
   for (WireReader reader(bytes, source); reader.next();) {
     constexpr std::uint32_t kOutputs = 2, kName = 1, kCooSparse = 4;
     if (!reader.is_bytes(kOutputs)) continue;
     for (WireReader info(read_pair(reader.payload(), source).value, source); info.next();) {
-      if (info.is_bytes(kName)) meta.outputs.push_back(info.payload());
+      if (info.is_bytes(kName)) outputs.push_back(info.payload());
       if (info.is_bytes(kCooSparse)) {
         for (WireReader part(info.payload(), source); part.next();) {
-          if (part.type() == WireType::bytes) meta.outputs.push_back(part.payload());
+          if (part.type() == WireType::bytes) outputs.push_back(part.payload());
         }
       }
     }
@@ -179,7 +180,7 @@ void read_signatures(const std::vector<NamePair>& signatures, const WireSource& 
   for (const NamePair& entry : signatures) {
     const bool counts =
         has_default ? entry.key == kDefaultSignature : entry.key.substr(0, 2) != "__";
-    if (counts) read_signature(entry.value, source, meta);
+    if (counts) read_signature(entry.value, source, meta.outputs);
   }
 }
 
@@ -302,6 +303,28 @@ std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
       break;
   }
   return file;
+}
+
+std::vector<Signature> signatures_of(const ModelFile& file) {
+  std::vector<Signature> signatures;
+  const auto read = [&](std::string_view meta_graph) {
+    for (WireReader reader(meta_graph, file.source); reader.next();) {
+      if (!reader.is_bytes(meta_field::kSignature)) continue;
+      const NamePair entry = read_pair(reader.payload(), file.source);
+      if (entry.key.substr(0, 2) == "__") continue;
+      Signature& signature = signatures.emplace_back();
+      signature.name = entry.key;
+      read_signature(entry.value, file.source, signature.outputs);
+    }
+  };
+  if (file.kind == MessageKind::meta_graph) read(file.bytes);
+  int index = 0;
+  for (WireReader reader(file.bytes, file.source);
+       file.kind == MessageKind::saved_model && reader.next();) {
+    if (!reader.is_bytes(saved_model_field::kMetaGraph)) continue;
+    if (index++ == file.meta_graph) read(reader.payload());
+  }
+  return signatures;
 }
 
 bool looks_like_tensorflow(const std::filesystem::path& path) {

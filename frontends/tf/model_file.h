@@ -33,6 +33,15 @@ struct ModelFile : FileBytes {
   std::vector<std::string> notes;
 };
 
+/// A way to call a model.
+struct Signature {
+  std::string_view name;
+  std::vector<std::string_view> outputs;  ///< tensors, as "name:port"
+};
+
+/// All signatures of the graph that was chosen but those that initialise the model.
+[[nodiscard]] std::vector<Signature> signatures_of(const ModelFile& file);
+
 /// Reads a file or a SavedModel's folder. If a SavedModel has several graphs, the one tagged
 /// "train" is taken, otherwise the first. Throws Error naming the file, the byte (or line and
 /// column of a text file), and the fix.

@@ -189,8 +189,9 @@ void SettingOptions::add_model(CLI::App& app) {
                });
   add(app, SettingGroup::model);
   add_repeated(app, "--fetch", "NAME",
-               "load only what this op or tensor needs, such as train_op or loss:0; repeatable; "
-               "default: the model's training step if it has one, else its outputs",
+               "load only what this op, tensor or signature (of a SavedModel) needs, such as "
+               "train_op or loss:0; repeatable; default: the model's training step if it has one, "
+               "else its outputs",
                [&load](const std::string& text) {
                  if (text.empty()) {
                    throw CLI::ValidationError("--fetch", "name an op or a tensor of the model");

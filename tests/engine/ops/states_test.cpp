@@ -184,14 +184,26 @@ TEST_CASE("caches are found by what makes them, whatever they are called") {
   CHECK(states_of("ScatterND", 1, 0, 10) == 0);
   CHECK(states_of("Concat", 0, 0, 11, {}, {}, /*fresh=*/false) == 0);
   CHECK(states_of("Concat", 0, 0, 11, {"Relu"}) == 0);
-  GraphBuilder features("model", "onnx");
-  const TensorId x = features.add_output(features.add_op("x", "Input"), cache(10), "x");
-  const OpId relu = features.add_op("relu", "Relu"), both = features.add_op("both", "Concat");
-  features.add_input(relu, x);
-  features.add_input(both, x);
-  features.add_input(both, features.add_output(relu, cache(10), "r"));
-  features.add_result(features.add_output(both, cache(20), "y"));
-  CHECK(ops::find_states(*features.build()).empty());
+  GraphBuilder twice("model", "onnx");
+  const TensorId image = twice.add_output(twice.add_op("image", "Input"), cache(10), "image");
+  const OpId joined = twice.add_op("joined", "Concat");
+  twice.add_input(joined, image);
+  twice.add_input(joined, image);
+  twice.add_result(twice.add_output(joined, cache(20), "output"));
+  CHECK(ops::find_states(*twice.build()).empty());
+  // Nor are features beside what was computed of them; positions may be computed of a cache's length.
+  for (const char* of : {"Relu", "Shape"}) {
+    GraphBuilder features("model", "onnx");
+    const TensorId x = features.add_output(features.add_op("x", "Input"), cache(10), "x");
+    const OpId first = features.add_op("first", of), then = features.add_op("then", "Rotate");
+    const OpId both = features.add_op("both", "Concat");
+    features.add_input(first, x);
+    features.add_input(then, features.add_output(first, cache(1), "f"));
+    features.add_input(both, x);
+    features.add_input(both, features.add_output(then, cache(10), "r"));
+    features.add_result(features.add_output(both, cache(20), "y"));
+    CHECK(ops::find_states(*features.build()).size() == (of == std::string("Shape") ? 1 : 0));
+  }
   CHECK(states_of("Concat", 0, 0, 11, {}, {"Relu"}) == 0);
   CHECK(states_of("Add", 0, 0, 10) == 0);
 }

@@ -309,12 +309,13 @@ TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a d
 }
 
 TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {
+  // What it waits for is memory, which is quickest on the RTX 3090, not on the GPU of the highest peak.
   const auto graph = decoder({});
   const auto cluster = machine_of_words("l4:9000B+l40s+rtx3090+host");
   const auto constraints = compiled(*graph, *cluster, rules_of("onnxruntime", *graph, *cluster));
-  CHECK(constraints->allowed(0, 2));
+  CHECK(constraints->allowed(0, 3));
   CHECK_FALSE(constraints->allowed(0, 1));
-  CHECK_FALSE(constraints->allowed(0, 3));
+  CHECK_FALSE(constraints->allowed(0, 2));
   const auto small = machine_of_words("l40s:500B+l4:9000B+host");
   const auto of_small = compiled(*graph, *small, rules_of("onnxruntime", *graph, *small));
   CHECK(of_small->allowed(0, 2));

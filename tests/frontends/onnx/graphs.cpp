@@ -422,6 +422,19 @@ TEST_CASE("element types without a name in Berth have their size") {
   CHECK(model.graph->dtype(*y) != DType::opaque);  // which would have to stay on the host
 }
 
+TEST_CASE("a version of the format that is known has no note") {
+  ModelFolder models;
+  for (const std::int64_t version : {13, 99}) {
+    onnx::ModelProto proto = parse_graph("g (float[5] x) => (y) { y = Relu(x) }");
+    proto.set_ir_version(version);
+    const LoadedModel model = models.load(proto);
+    const bool said = std::any_of(model.notes.begin(), model.notes.end(), [](const auto& note) {
+      return note.find("IR version") != std::string::npos;
+    });
+    CHECK(said == (version == 99));
+  }
+}
+
 TEST_CASE("a sparse weight takes what the dense one takes that runtimes make of it") {
   ModelFolder models;
   onnx::ModelProto proto = parse_graph("g (float[2,1000] x) => (y) { y = MatMul(x, w) }");

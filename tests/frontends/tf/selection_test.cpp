@@ -77,6 +77,15 @@ TEST_CASE("without a step, what a signature gives, or else all that is no bookke
                              signature("serving_default", "b:0") +
                              signature("__saved_model_init_op", "a:0");
     CHECK(names(*load_bytes(text).graph) == std::vector<std::string>{"x", "b"});
+    // Another by its name.
+    LoadOptions other;
+    other.fetches = {"serve"};
+    CHECK(names(*load_bytes(text, other).graph) == std::vector<std::string>{"x", "a"});
+    other.fetches = {"serv"};
+    expect_error(ErrorCode::not_found,
+                 {"'serv' is neither a node of the graph nor a signature", "did you mean 'serve'?",
+                  "serving_default"},
+                 [&] { load_bytes(text, other); });
   }
   SUBCASE("no input that nothing reads") {
     CHECK(names(*load_bytes(inference + placeholder("unused", {-1})).graph) ==
