@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <set>
 
 #include "berth/error.h"
 #include "berth/run.h"
+#include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "host/load_parts.h"
@@ -115,6 +117,7 @@ std::shared_ptr<const Costs> ReplicaModels::costs_at(const Graph& graph) const {
 const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
   const auto known = sizes_.find(samples);
   if (known != sizes_.end()) return known->second;
+  const auto began = std::chrono::steady_clock::now();
   LoadOptions options = settings_.load;
   options.dims[key_] = samples;
   SizedModel sized;
@@ -132,13 +135,16 @@ const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
             " at ", batch_, " samples and ", sized.graph->op_count(), " at ", samples));
   }
   sized.costs = costs_at(*sized.graph);
+  loading_s_ += seconds_since(began);
   return sizes_[samples] = std::move(sized);
 }
 
 const Training& ReplicaModels::training() {
   if (!training_) {
     const Graph& smaller_graph = *at_size(smaller()).graph;
+    const auto began = std::chrono::steady_clock::now();
     training_ = study_training(*whole().graph, smaller_graph, batch_);
+    loading_s_ += seconds_since(began);
   }
   return *training_;
 }

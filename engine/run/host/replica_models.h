@@ -31,6 +31,8 @@ class ReplicaModels {
   [[nodiscard]] const Training& training();
   /// The other size that is compared.
   [[nodiscard]] std::int64_t smaller() const noexcept { return batch_ / 2; }
+  /// Seconds that loading and comparing took behind the whole batch's, so far.
+  [[nodiscard]] double loading_s() const noexcept { return loading_s_; }
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
   [[nodiscard]] const std::shared_ptr<const Cluster>& cluster() const noexcept { return cluster_; }
 
@@ -47,6 +49,7 @@ class ReplicaModels {
   std::map<std::int64_t, SizedModel> sizes_;
   std::shared_ptr<const Costs> roofline_;  // at the whole batch, where costs are of another source
   std::optional<Training> training_;
+  double loading_s_ = 0;
   std::vector<std::string> notes_;
 };
 

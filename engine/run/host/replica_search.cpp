@@ -35,6 +35,9 @@ constexpr double kDefaultBudget_s = 30;
 constexpr double kPlainPart = 0.2, kGroupPart = 0.05;
 /// Part of what is left for each round of the halving but the last, which gets the rest.
 constexpr double kRoundPart = 1.0 / 3;
+/// Groups are looked at while so much is left for those that lead: posing cannot be stopped, and one of a large
+/// graph takes seconds.
+constexpr double kLeftForBest = 0.5;
 /// A group whose replica alone is so much slower than the best step is not posed.
 constexpr double kNoChance = 1.25;
 /// Part of what a plan of groups gets that one replica has; all have the rest.
@@ -83,7 +86,6 @@ class ReplicaSearch {
                         : settings.budget_s.value_or(kDefaultBudget_s)) {}
 
   Outcome run() {
-    // Loading is no part of a budget, as it is none where a step is placed.
     began_ = std::chrono::steady_clock::now();
     if (*settings_.replicate == "auto") {
       keep(place_plain());
@@ -108,15 +110,15 @@ class ReplicaSearch {
 
  private:
   /// The rest of the budget, in its unit: seconds, or proposals where the settings limit those.
-  double left() const { return budget_ - (counts_ ? proposed_ : seconds_since(began_)); }
+  double left() const { return budget_ - (counts_ ? proposed_ : seconds()); }
+  /// Loading is no part of a budget, as it is none where a step is placed: here at several sizes.
+  double seconds() const { return seconds_since(began_) - models_.loading_s(); }
   bool stopped() const {
     return left() <= (counts_ ? kLeastMoves : kLeast_s) || is_over() ||
            (hooks_.should_stop && hooks_.should_stop());
   }
   /// Whether a time that proposals have, too, is over.
-  bool is_over() const {
-    return counts_ && settings_.budget_s && seconds_since(began_) >= *settings_.budget_s;
-  }
+  bool is_over() const { return counts_ && settings_.budget_s && seconds() >= *settings_.budget_s; }
   void note(std::string text) {
     if (hooks_.note) hooks_.note(text);
     notes_.push_back(std::move(text));
@@ -162,7 +164,7 @@ class ReplicaSearch {
     if (counts_) {
       settings.moves = static_cast<std::int64_t>(std::max(1.0, amount));
       if (settings_.budget_s) {
-        settings.budget_s = std::max(0.0, *settings_.budget_s - seconds_since(began_));
+        settings.budget_s = std::max(0.0, *settings_.budget_s - seconds());
       }
     } else {
       settings.budget_s = std::max(0.0, amount);
@@ -233,7 +235,7 @@ class ReplicaSearch {
     for (std::size_t count = 2; count < most && alike; ++count) {
       if (devices.size() % count != 0) continue;
       for (const FastLinks links : {FastLinks::within, FastLinks::between}) {
-        if (stopped()) return;
+        if (stopped() || left() < kLeftForBest * budget_) break;
         consider(even_plan(*cluster_, count, models_.batch(), links),
                  std::min(left() / 2, kGroupPart * budget_));
       }
