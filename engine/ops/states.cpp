@@ -254,7 +254,7 @@ OpId input_of(const Graph& graph, const Inputs& inputs, const std::string& name)
                                         known_names(name, known)));
 }
 
-/// What is said must be possible: the next step reads what this one leaves.
+/// The next step reads what this one leaves, so that both have one type.
 void check(const Graph& graph, const Graph::State& state, const std::string& input,
            const std::string& result) {
   const auto outputs = graph.outputs(state.input);
