@@ -148,7 +148,7 @@ constexpr std::array<Slot, 24> kSlots = {Slot{"Attention", 4, 1},
                                          {"com.microsoft.SparseAttention", 4, 2},
                                          {"XlaDynamicUpdateSlice", 0, 0}};
 constexpr std::array<std::string_view, 2> kAppends = {"Concat", "ConcatV2"};
-/// What they give is their first input, or a part of it, in another form.
+/// Ops that give their first input, or a part of it, in another form.
 constexpr std::array<std::string_view, 12> kForms = {
     "Cast",  "ExpandDims", "Gather",  "GatherV2",     "Identity",  "Reshape",
     "Slice", "Split",      "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"};
