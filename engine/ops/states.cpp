@@ -148,7 +148,7 @@ constexpr std::array<Slot, 24> kSlots = {Slot{"Attention", 4, 1},
                                          {"com.microsoft.SparseAttention", 4, 2},
                                          {"XlaDynamicUpdateSlice", 0, 0}};
 constexpr std::array<std::string_view, 2> kAppends = {"Concat", "ConcatV2"};
-/// What they give is their first input, or a part of it, in another form.
+/// Ops that give their first input, or a part of it, in another form.
 constexpr std::array<std::string_view, 12> kForms = {
     "Cast",  "ExpandDims", "Gather",  "GatherV2",     "Identity",  "Reshape",
     "Slice", "Split",      "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"};
@@ -254,7 +254,7 @@ OpId input_of(const Graph& graph, const Inputs& inputs, const std::string& name)
                                         known_names(name, known)));
 }
 
-/// What is said must be possible: the next step reads what this one leaves.
+/// The next step reads what this one leaves, so that both have one type.
 void check(const Graph& graph, const Graph::State& state, const std::string& input,
            const std::string& result) {
   const auto outputs = graph.outputs(state.input);

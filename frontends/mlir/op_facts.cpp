@@ -18,7 +18,7 @@ std::string printed(mlir::Type type) {
   return text;
 }
 
-/// Of a type whose dialect is not loaded, or not linked: "si64" and "i8" as texts have them. A quantised type has
+/// The element type of a dialect that is not loaded, or not linked: "si64" and "i8" as texts have them. A quantised type has
 /// its storage's.
 llvm::StringRef dtype_of_text(llvm::StringRef text) {
   struct Name {

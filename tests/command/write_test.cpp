@@ -58,7 +58,7 @@ TEST_CASE("--write says what it cannot write") {
     CHECK(result.status != 0);
     CHECK_MESSAGE(result.err.find(message) != std::string::npos, result.err, " lacks ", message);
   }
-  // What cannot be written does not cost what was found.
+  // A file that cannot be written does not cost what was found.
   const ProcessResult shown =
       work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
                   "single", "-o", "kept.json", "--svg", "/dev/full", "--write", "csv=kept.csv"});

@@ -151,7 +151,7 @@ Settings read_file_or_lua(const std::string& file) {
   return load_settings((std::filesystem::path(".") / file).string());
 }
 
-/// What the placement that a search starts from was made for. Its tool is asked for anew, as it decides what
+/// The settings that the placement to start from was made with. Its tool is asked for anew, as it decides what
 /// the search may do.
 Settings settings_of_start(const std::string& path) {
   StoredPlacement stored = read_placement(path);

@@ -178,7 +178,7 @@ TEST_CASE("caches are found by what makes them, whatever they are called") {
   CHECK(states_of("com.microsoft.GroupQueryAttention", 3, 1, 10) == 1);
   CHECK(states_of("com.microsoft.MultiHeadAttention", 7, 2, 11) == 1);
   CHECK(states_of("LSTM", 5, 1, 10, {"Unsqueeze"}, {"Squeeze"}) == 1);
-  // What is no state: another input of such ops, another result, two inputs joined, what is computed of it.
+  // No states: another input of such ops, another result, two inputs joined, what is computed of it.
   CHECK(states_of("Attention", 2, 1, 11) == 0);
   CHECK(states_of("com.microsoft.GroupQueryAttention", 3, 0, 10) == 0);
   CHECK(states_of("ScatterND", 1, 0, 10) == 0);

@@ -309,7 +309,7 @@ TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a d
 }
 
 TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {
-  // What it waits for is memory, which is quickest on the RTX 3090, not on the GPU of the highest peak.
+  // It waits for memory, which is quickest on the RTX 3090, not on the GPU of the highest peak.
   const auto graph = decoder({});
   const auto cluster = machine_of_words("l4:9000B+l40s+rtx3090+host");
   const auto constraints = compiled(*graph, *cluster, rules_of("onnxruntime", *graph, *cluster));
