@@ -19,7 +19,7 @@ namespace berth::runtime {
 /// images around themselves take them as they are. Others get them in order: a sum's last bit depends on the order.
 [[nodiscard]] Kernel for_any_layout(const Instruction& instruction, Kernel kernel);
 
-/// By tensor: weights that nothing reads but convolutions over all channels. They are kept with
+/// For each tensor, whether it is a weight that convolutions over all channels alone read. Those are kept with
 /// channels innermost where images are, since a convolution would turn them around in every step.
 [[nodiscard]] std::vector<bool> weights_of_images(const Program& program);
 
