@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "berth/error.h"
+#include "runtime/layouts.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/tf/kernels.h"
 
@@ -18,7 +20,9 @@ Kernel make_kernel(const Program& program, const Instruction& instruction,
   if (maker == nullptr) {
     throw Error(ErrorCode::unsupported, "there is no kernel for ops of type " + instruction.type);
   }
-  return maker({program, instruction, registry});
+  Kernel kernel = maker({program, instruction, registry});
+  return program.graph->dialect() == "onnx" ? for_any_layout(instruction, std::move(kernel))
+                                            : kernel;
 }
 
 }  // namespace

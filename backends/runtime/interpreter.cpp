@@ -5,8 +5,10 @@
 #include <new>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "berth/error.h"
+#include "runtime/layouts.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime {
@@ -90,7 +92,9 @@ Kernel make_kernel(const Program& program, const Instruction& instruction,
                     "simulated, not executed");
   }
   try {
-    return maker(KernelRequest{program, instruction, registry});
+    Kernel kernel = maker(KernelRequest{program, instruction, registry});
+    return program.graph->dialect() == "onnx" ? for_any_layout(instruction, std::move(kernel))
+                                              : kernel;
   } catch (const Error& refusal) {
     throw Error(refusal.code(), named(instruction) + ": " + refusal.what());
   } catch (const c10::Error& refusal) {

@@ -9,6 +9,7 @@
 #include "berth/error.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
+#include "runtime/layouts.h"
 #include "runtime/stored.h"
 #include "runtime/tensors.h"
 #include "runtime/trace.h"
@@ -33,6 +34,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
       executor_(executor),
       seed_(options.seed),
       priorities_us_(options.priorities_us),
+      weights_of_images_(weights_of_images(*program_)),
       states_(at(cluster_->device_count())),
       given_(program_->inputs.size()),
       drawn_(program_->inputs.size()),
@@ -173,12 +175,21 @@ void DeviceSession::load_parameters(const Plan& plan) {
     if (value.present()) continue;
     try {
       const Value& host = host_parameter(key.first);
-      value = stays_on_host(key.first, host) ? host : runtime_.upload(key.second, host);
+      value = stays_on_host(key.first, host)
+                  ? host
+                  : runtime_.upload(key.second, arranged(key.first, key.second, host));
     } catch (const Error& error) {
       throw Error(error.code(), "parameter '" + program_->graph->tensor_name(key.first) +
                                     "' cannot be loaded: " + error.what());
     }
   }
+}
+
+/// In the layout in which the device's kernels read it.
+Value DeviceSession::arranged(TensorId tensor, DeviceId device, const Value& host) const {
+  const bool turned = weights_of_images_[at(tensor)] && runtime_.torch_device(device).is_cpu() &&
+                      host.tensor.defined() && prefers_channels_innermost(host.tensor);
+  return turned ? Value{host.tensor.contiguous(at::MemoryFormat::ChannelsLast), nullptr} : host;
 }
 
 /// TensorFlow's kernels have integer constants and shapes in host memory, whatever their device.

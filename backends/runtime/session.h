@@ -32,6 +32,7 @@ class DeviceSession final : public Session {
   void place(const Placement& placement, const StepInputs& inputs);
   void load_parameters(const Plan& plan);
   [[nodiscard]] const Value& host_parameter(TensorId tensor);
+  [[nodiscard]] Value arranged(TensorId tensor, DeviceId device, const Value& host) const;
   [[nodiscard]] bool stays_on_host(TensorId tensor, const Value& value) const;
   void compute(OpId constant);
   void feed(const Placement& placement, std::uint64_t seed);
@@ -44,6 +45,7 @@ class DeviceSession final : public Session {
   Executor& executor_;
   std::uint64_t seed_;
   std::vector<double> priorities_us_;
+  std::vector<bool> weights_of_images_;  // by tensor
 
   std::map<TensorId, Value> host_parameters_;  // of the file, drawn, or computed once
   DeviceState constant_state_;                 // variables that the step only reads

@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -94,7 +95,7 @@ Kernel make_attention(const KernelRequest& request) {
   if (!sizes.empty() && sizes.size() != 3) refuse_attribute("qkv_hidden_sizes", "not three sizes");
   return widened([options, sizes](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    Tensor all = at::matmul(x, tensor_at(in, 1));
+    Tensor all = product(x, tensor_at(in, 1));
     if (has(in, 2)) all = at::add(all, tensor_at(in, 2));
     Ints parts = sizes;
     if (parts.empty()) parts.assign(3, all.size(2) / 3);

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/layouts.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/onnx/windows.h"
@@ -25,6 +26,14 @@ Kernel make_conv(const KernelRequest& request) {
     if (!windows.symmetric()) {
       x = at::constant_pad_nd(x, as_paddings(windows.before, windows.after));
       padding.assign(padding.size(), 0);
+    }
+    if (prefers_channels_innermost(x)) {
+      x = x.contiguous(at::MemoryFormat::ChannelsLast);
+      if (groups != 1) {  // ATen would choose what computes them one by one
+        out[0].tensor = at::mkldnn_convolution(x, weight, optional_at(in, 2), padding,
+                                               windows.strides, windows.dilations, groups);
+        return;
+      }
     }
     out[0].tensor =
         at::convolution(x, weight, optional_at(in, 2), windows.strides, padding, windows.dilations,

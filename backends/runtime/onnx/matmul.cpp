@@ -3,13 +3,14 @@
 
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
 
 // ATen has integer products on the CPU alone: elsewhere they are computed in f64, exact up to 2^53.
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  if (at::isFloatingType(a.scalar_type()) || a.is_cpu()) return at::matmul(a, b);
+  if (at::isFloatingType(a.scalar_type()) || a.is_cpu()) return product(a, b);
   return at::matmul(a.to(at::kDouble), b.to(at::kDouble)).to(a.scalar_type());
 }
 
@@ -27,8 +28,11 @@ Kernel make_gemm(const KernelRequest& request) {
     const Tensor c = optional_at(in, 2);
     Tensor y;
     if (at::isFloatingType(a.scalar_type())) {
-      y = c.defined() ? at::addmm(c, a, b, beta, alpha) : at::mm(a, b);
-      if (!c.defined() && alpha != 1) y = at::mul(y, alpha);
+      // A single row is no matrix to BLAS (products.h).
+      const bool is_sum = c.defined() && (a.size(0) != 1 || !a.is_cpu());
+      y = is_sum ? at::addmm(c, a, b, beta, alpha) : product(a, b);
+      if (!is_sum && alpha != 1) y = at::mul(y, alpha);
+      if (!is_sum && c.defined()) y = at::add(y, c, beta);
     } else {
       y = at::mul(matrix_product(a, b), static_cast<std::int64_t>(alpha));
       if (c.defined()) y = at::add(y, c, static_cast<std::int64_t>(beta));
@@ -48,8 +52,8 @@ Kernel make_fused_matmul(const KernelRequest& request) {
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& a = tensor_at(in, 0);
     const Tensor& b = tensor_at(in, 1);
-    const Tensor y = at::matmul(trans_a && a.dim() > 1 ? a.transpose(-1, -2) : a,
-                                trans_b && b.dim() > 1 ? b.transpose(-1, -2) : b);
+    const Tensor y = product(trans_a && a.dim() > 1 ? a.transpose(-1, -2) : a,
+                             trans_b && b.dim() > 1 ? b.transpose(-1, -2) : b);
     out[0].tensor = alpha == 1 ? y : at::mul(y, alpha);
   });
 }

@@ -180,10 +180,14 @@ Kernel make_lrn(const KernelRequest& request) {
   const std::int64_t size = int_attribute(op, "size", 1);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const Tensor squares = at::square(x).reshape({x.size(0), 1, x.size(1), -1});
+    const std::int64_t channels = x.size(1);
+    const Tensor squares = at::square(x).reshape({x.size(0), channels, -1});
     const Tensor padded = at::constant_pad_nd(squares, {0, 0, (size - 1) / 2, size / 2});
-    const Tensor means = at::avg_pool2d(padded, {size, 1}, {1, 1}).reshape(x.sizes());
-    out[0].tensor = at::div(x, at::pow(at::add(at::mul(means, alpha), bias), beta));
+    // Sums of slices are vectorised, poolings of one column are not.
+    Tensor sums = padded.narrow(1, 0, channels);
+    for (std::int64_t i = 1; i < size; ++i) sums = at::add(sums, padded.narrow(1, i, channels));
+    const Tensor scale = at::add(at::mul(sums, alpha / static_cast<double>(size)), bias);
+    out[0].tensor = at::div(x, at::pow(scale, beta).reshape(x.sizes()));
   });
 }
 

@@ -4,6 +4,7 @@
 #include "berth/error.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -101,7 +102,7 @@ using Cell = State (*)(const Tensor& projected, const State& before, const Weigh
 State rnn_cell(const Tensor& projected, const State& before, const Weights& weights,
                const Activation* activations, const Options& options) {
   const Tensor sum =
-      at::add(projected, at::linear(before.hidden, weights.recurrent, weights.recurrent_bias));
+      at::add(projected, linear(before.hidden, weights.recurrent, weights.recurrent_bias));
   return {activations[0](clipped(sum, options)), {}};
 }
 
@@ -111,8 +112,8 @@ State gru_cell(const Tensor& projected, const State& before, const Weights& weig
   const std::int64_t n = options.hidden;
   const auto recurrent = [&](const Tensor& x, std::int64_t from, std::int64_t count) {
     const Tensor& bias = weights.recurrent_bias;
-    return at::linear(x, weights.recurrent.narrow(0, from, count),
-                      bias.defined() ? bias.narrow(0, from, count) : bias);
+    return linear(x, weights.recurrent.narrow(0, from, count),
+                  bias.defined() ? bias.narrow(0, from, count) : bias);
   };
   const Tensor gates = activations[0](
       clipped(at::add(projected.narrow(1, 0, 2 * n), recurrent(before.hidden, 0, 2 * n)), options));
@@ -131,7 +132,7 @@ State lstm_cell(const Tensor& projected, const State& before, const Weights& wei
                 const Activation* activations, const Options& options) {
   const std::int64_t n = options.hidden;
   const Tensor sums =
-      at::add(projected, at::linear(before.hidden, weights.recurrent, weights.recurrent_bias));
+      at::add(projected, linear(before.hidden, weights.recurrent, weights.recurrent_bias));
   const auto gate = [&](std::int64_t i, std::int64_t peephole, const Tensor& cell) {
     Tensor sum = sums.narrow(1, i * n, n);
     if (weights.peepholes.defined()) {
@@ -166,7 +167,7 @@ DirectionResult run_direction(Cell cell, const Tensor& x, const Tensor& lengths,
                               State state, const Weights& weights, const Activation* activations,
                               const Options& options) {
   const std::int64_t steps = x.size(0);
-  const Tensor projected = at::linear(x, weights.input, weights.input_bias);
+  const Tensor projected = linear(x, weights.input, weights.input_bias);
   std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t t = backward ? steps - 1 - i : i;

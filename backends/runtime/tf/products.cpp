@@ -1,4 +1,6 @@
 // Products of matrices, and adding biases.
+#include "runtime/products.h"
+
 #include <ATen/Functions.h>
 
 #include "runtime/tf/support.h"
@@ -11,7 +13,7 @@ Kernel make_matmul(const KernelRequest& request) {
   const bool right = int_attribute(request.instruction, "transpose_b", 0) != 0;
   return [left, right](KernelContext&, Inputs in, Outputs out) {
     const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
-    out[0].tensor = at::mm(left ? a.t() : a, right ? b.t() : b);
+    out[0].tensor = product(left ? a.t() : a, right ? b.t() : b);
   };
 }
 
@@ -20,7 +22,7 @@ Kernel make_batch_matmul(const KernelRequest& request) {
   const bool right = int_attribute(request.instruction, "adj_y", 0) != 0;
   return [left, right](KernelContext&, Inputs in, Outputs out) {
     const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
-    out[0].tensor = at::matmul(left ? a.mH() : a, right ? b.mH() : b);
+    out[0].tensor = product(left ? a.mH() : a, right ? b.mH() : b);
   };
 }
 
