@@ -82,10 +82,9 @@ class AutoPolicy final : public Policy {
   /// The search uses its simulator; the evaluator, which may measure, decides among the best
   /// results.
   static constexpr std::size_t kChecked = 3;
-  /// The bound, which ends a search that meets it, takes as long as some twenty steps (44 ms of 17,000
-  /// ops), and those of large graphs are not met: it is not computed unless the budget has time for fifty
-  /// times as many.
-  static constexpr double kStepsForBound = 1000;
+  /// The bound, which ends a search that meets it, takes as long as some thirty steps: it is not
+  /// computed unless the budget has time for ten times as many.
+  static constexpr double kStepsForBound = 300;
 
   /// The option decides, and within it the caller.
   [[nodiscard]] int threads(const PlaceContext& context) const {

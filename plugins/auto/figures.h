@@ -48,10 +48,6 @@ struct SearchFigures {
   std::int64_t plenty = 300;
   /// The share of the remaining proposals that each coarser grain gets.
   double coarse_share = 0.4;
-  /// The share of what is left then that goes to contracted steps of the finest grain, before exact ones.
-  double finest_share = 0.6;
-  /// With a larger weight its contracted steps save too little to be worth what they are off.
-  double finest_weight = 0.8;
   /// In moves: less is not worth contracting a problem for, which takes as long as some of them.
   std::int64_t worth_contracting = 60;
   /// How far a contracted step may be from the exact one. Those of real networks are within a tenth;

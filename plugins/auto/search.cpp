@@ -197,13 +197,6 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
     all.push_back(stage(grain, contracts(grain), share, arm.factor));
     left -= share;
   }
-  if (fill && contracts(0)) {
-    const auto share = static_cast<std::int64_t>(kFigures.finest_share * static_cast<double>(left));
-    if (share >= kFigures.worth_contracting) {
-      all.push_back(stage(0, true, share, arm.factor));
-      left -= share;
-    }
-  }
   all.push_back(stage(0, false, left, arm.factor));
   for (Annealer::Schedule& each : all) each.fill = fill;
   return all;
@@ -235,14 +228,6 @@ void Search::gather_starts() {
   for (std::size_t j = 0; structure_.layers && j < starts.size() && !past(kFigures.gather); ++j) {
     add(j, gather_layers(starts[j].placement));
   }
-  const auto weigh = [&](Grain& grain, const Solution& solution) {
-    const Contracted contracted(*simulator_, grain.units.groups(), solution.placement);
-    const Simulator simulator(contracted.problem());
-    const double us = simulator.runtime_us(contracted.shrink(solution.placement), workspace);
-    if (std::abs(us - solution.objective_us) > kFigures.faithful * solution.objective_us) return;
-    grain.weight = static_cast<double>(contracted.problem()->graph().op_count()) /
-                   simulator_->problem().graph().op_count();
-  };
   for (std::size_t i = 1; i < grains_.size(); ++i) {
     Grain& grain = grains_[i];
     Solution best;
@@ -256,15 +241,12 @@ void Search::gather_starts() {
     }
     // A proposal takes about as long.
     moves_per_s_ = settings_.threads * evaluations / std::max(evaluated_s, 1e-6);
-    weigh(grain, best);
-  }
-  const std::int64_t left = moves_left();
-  const double coarser =
-      std::pow(1 - kFigures.coarse_share, static_cast<double>(grains_.size() - 1));
-  const double finest = kFigures.finest_share * coarser * static_cast<double>(left);
-  if (brief(left) && finest > static_cast<double>(kFigures.worth_contracting)) {
-    weigh(grains_.front(), pool_.front());
-    if (grains_.front().weight > kFigures.finest_weight) grains_.front().weight = 0;
+    const Contracted contracted(*simulator_, grain.units.groups(), best.placement);
+    const Simulator simulator(contracted.problem());
+    const double us = simulator.runtime_us(contracted.shrink(best.placement), workspace);
+    if (std::abs(us - best.objective_us) > kFigures.faithful * best.objective_us) continue;
+    grain.weight = static_cast<double>(contracted.problem()->graph().op_count()) /
+                   simulator_->problem().graph().op_count();
   }
 }
 
