@@ -4,6 +4,8 @@
 --
 -- A row per device. Work is grey, what replicas reduce blue; links are left out. All steps have one scale of time.
 
+local arguments = require "berth.arguments"
+
 local PLOT, ROW, HEAD, LEFT = 900, 12, 26, 60
 local SOURCE_LEFT, SOURCE_PLOT, DEVICE = 150, 900, 24 -- of engine/show/reports/timeline_svg.cpp
 local MERGED = 1.2 -- pixels between bars that become one
@@ -39,10 +41,15 @@ local function step_of(text)
   return { us = tonumber(amount) * UNIT[unit], rows = rows, names = names }
 end
 
-local output = assert((...), "step_pictures.lua OUT.svg TITLE=FILE.svg ..")
+local line = arguments.parser "step_pictures.lua OUT.svg TITLE=FILE.svg .."
+local given = {}
+line.read({ ... }, given, {})
+if #given < 2 then line.usage "name a file to write and at least one picture" end
+local output = table.remove(given, 1)
 local steps, longest = {}, 0
-for _, argument in ipairs { select(2, ...) } do
+for _, argument in ipairs(given) do
   local title, path = argument:match "^(.-)=(.*)$"
+  if not title then line.usage(("'%s': TITLE=FILE.svg expected"):format(argument)) end
   local step = step_of(read(path))
   step.title = title
   steps[#steps + 1], longest = step, math.max(longest, step.us)

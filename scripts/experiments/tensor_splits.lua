@@ -20,7 +20,9 @@ local KIND = 2 -- behind the host's
 
 local options = { format = "text" }
 local line = arguments.parser "tensor_splits.lua [--format text|markdown]"
-line.read({ ... }, {}, { ["--format"] = line.format_into(options) })
+local parts = {}
+line.read({ ... }, parts, { ["--format"] = line.format_into(options) })
+if #parts > 0 then line.usage(("unexpected argument '%s'"):format(parts[1])) end
 
 -- A product of so many rows, columns and terms, in microseconds; remembered.
 local function product(cluster)
