@@ -313,7 +313,7 @@ std::shared_ptr<const Groups> groups_of(const Posed& posed) {
   });
 }
 
-/// What a reader of figures should know of the problem.
+/// Adds what readers of figures should know.
 void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
