@@ -67,19 +67,21 @@ void write_split(const std::string& model, Frontend& frontend, const Outcome& ou
              index.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+/// The extension of the frontend; `otherwise` says why there is none, and what to do.
+template <typename Writer>
+Writer& writer_of(const std::string& model, Frontend& frontend, std::string_view otherwise) {
+  if (auto* const writer = dynamic_cast<Writer*>(&frontend)) return *writer;
+  throw Error(ErrorCode::unsupported, fmt::format("{}: {}", model, otherwise));
+}
 PlacementWriter& placement_writer(const std::string& model, Frontend& frontend) {
-  if (auto* const writer = dynamic_cast<PlacementWriter*>(&frontend)) return *writer;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{}: its frontend cannot write placements back into such a file; use "
-                          "-o for a placement file",
-                          model));
+  return writer_of<PlacementWriter>(model, frontend,
+                                    "its frontend cannot write placements back into such a file; "
+                                    "use -o for a placement file");
 }
 ReplicaWriter& replica_writer(const std::string& model, Frontend& frontend) {
-  if (auto* const writer = dynamic_cast<ReplicaWriter*>(&frontend)) return *writer;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{}: replicas are written into TensorFlow's graphs alone; take shares "
-                          "and devices as JSON (--write replicas=FILE)",
-                          model));
+  return writer_of<ReplicaWriter>(model, frontend,
+                                  "replicas are written into TensorFlow's graphs alone; take "
+                                  "shares and devices as JSON (--write replicas=FILE)");
 }
 
 void write_model(const std::string& model, Frontend& frontend, const Outcome& outcome,
