@@ -42,6 +42,8 @@ function(berth_unite target)
   endif()
   cmake_parse_arguments(ARG "" "EXCEPT" "" ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC takes a source that another includes for a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   get_target_property(sources ${target} SOURCES)
   set(done 0)
   foreach(source IN LISTS sources)

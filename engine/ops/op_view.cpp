@@ -80,8 +80,11 @@ DType OpView::dtype() const {
 
 std::int64_t OpView::integer(std::string_view name, std::int64_t fallback) const {
   const AttributeValue* value = graph_->attribute(op_, name);
-  const auto* held = value ? std::get_if<std::int64_t>(value) : nullptr;
-  return held ? *held : fallback;
+  if (value == nullptr) return fallback;
+  if (const auto* held = std::get_if<std::int64_t>(value)) return *held;
+  // Builders in C know lists alone.
+  const auto* list = std::get_if<std::vector<std::int64_t>>(value);
+  return list != nullptr && list->size() == 1 ? list->front() : fallback;
 }
 
 std::span<const std::int64_t> OpView::integers(std::string_view name) const {

@@ -1,6 +1,8 @@
 // The tables of all families, by dialect and type.
 #include <algorithm>
 #include <cassert>
+#include <deque>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "berth/sdk/ops/dialects.h"
 #include "berth/sdk/ops/element_types.h"
 #include "berth/support/text.h"
+#include "ops/mlir/rules.h"
 #include "ops/onnx/rules.h"
 #include "ops/tables.h"
 
@@ -160,23 +163,40 @@ std::string_view standard_type(std::string_view type) {
 
 // --- MLIR ---------------------------------------------------------------------------------------
 
-Table make_mlir_table() {
+Table make_mlir_table(const Table& tf_table, const Table& onnx_table) {
+  static std::deque<std::string> types;  // which the table's keys are part of
   Table table;
-  for (const mlir::NamedWork& row : mlir::all_ops()) {
+  const auto insert = [&table](std::string type, bool pure, const WorkRule& work) {
     Entry entry;
-    entry.info.pure = true;
-    set_work(entry, row.work);
-    add(table, row.type, std::move(entry));
+    entry.info.pure = pure;
+    set_work(entry, work);
+    add(table, types.emplace_back(std::move(type)), std::move(entry));
+  };
+  for (const mlir::NamedWork& row : mlir::all_ops()) insert(row.type, true, row.work);
+  // Dialects of whole models have the model's own types. Their shapes are in the module.
+  for (const auto& [type, entry] : tf_table) {
+    insert(cat("tf.", type), entry.info.pure, entry.work);
+  }
+  for (const auto& [type, entry] : onnx_table) {
+    insert(cat("onnx.", type), entry.info.pure, entry.work);
   }
   return table;
 }
 
-/// StableHLO's name of what its forerunner has, and of what CHLO broadcasts before.
-std::string stable_type(std::string_view type) {
+/// The type in whose row it is: of mhlo and CHLO's broadcasting ops StableHLO's, of onnx-mlir's versions
+/// and variants ("onnx.SqueezeV11", "onnx.MaxPoolSingleOut") the standard's, of torch-mlir's overloads
+/// the one without.
+std::string mlir_type(std::string_view type) {
   for (const std::string_view front : {"mhlo.", "chlo.broadcast_"}) {
     if (type.starts_with(front)) return cat("stablehlo.", type.substr(front.size()));
   }
-  return {};
+  if (!type.starts_with("onnx.")) return mlir::torch_type(type);
+  for (const std::string_view end : {"SingleOut", "InferenceMode"}) {
+    if (type.ends_with(end)) return std::string(type.substr(0, type.size() - end.size()));
+  }
+  const std::size_t digits = type.find_last_not_of("0123456789");
+  const bool versioned = digits + 1 < type.size() && type[digits] == 'V';
+  return std::string(versioned ? type.substr(0, digits) : std::string_view());
 }
 
 // --- All ----------------------------------------------------------------------------------------
@@ -184,7 +204,7 @@ std::string stable_type(std::string_view type) {
 const Table* table_of(std::string_view dialect) {
   static const Table tf_table = make_tf_table();
   static const Table onnx_table = make_onnx_table();
-  static const Table mlir_table = make_mlir_table();
+  static const Table mlir_table = make_mlir_table(tf_table, onnx_table);
   if (dialect == "tf") return &tf_table;
   if (dialect == "onnx") return &onnx_table;
   return dialect == "mlir" ? &mlir_table : nullptr;
@@ -195,7 +215,7 @@ const Entry* find(std::string_view dialect, std::string_view type) {
   if (table == nullptr) return nullptr;
   auto found = table->find(type);
   if (found == table->end() && dialect == "onnx") found = table->find(standard_type(type));
-  if (found == table->end() && dialect == "mlir") found = table->find(stable_type(type));
+  if (found == table->end() && dialect == "mlir") found = table->find(mlir_type(type));
   if (found != table->end()) return &found->second;
   return dialect == "tf" && makes_dataset(type) ? &dataset() : nullptr;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -67,7 +68,7 @@ namespace mlir {
 
 /// "stablehlo.add", "linalg.matmul", ...: the type with its dialect.
 struct NamedWork {
-  std::string_view type;
+  std::string type;
   WorkRule work;
 };
 [[nodiscard]] std::vector<NamedWork> all_ops();

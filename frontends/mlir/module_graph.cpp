@@ -3,6 +3,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/Twine.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "op_facts.h"
@@ -20,9 +21,11 @@ mlir::LogicalResult checked(mlir::Operation& op, berth_status status) {
   return op.emitError(message());
 }
 
-/// A value's first tensor in the graph; -1 = what does not count, such as a value of the outside.
+/// A value's first tensor in the graph; -1 = what does not count, such as a value of the outside, or none
+/// (onnx.NoValue).
 std::int32_t tensor_of(const llvm::DenseMap<mlir::Value, std::int32_t>& tensors,
                        mlir::Value value) {
+  if (mlir::isa<mlir::NoneType>(value.getType())) return -1;
   const auto found = tensors.find(value);
   return found == tensors.end() ? -1 : found->second;
 }

@@ -107,6 +107,17 @@ bool read_listed_type(llvm::StringRef text, TensorFacts& facts) {
   return true;
 }
 
+/// Numbers, lists and names that torch-mlir's programs pass beside tensors; what holds tensors is none.
+bool is_number_of_torch(llvm::StringRef text) {
+  if (!text.consume_front("!torch.")) return false;
+  text.consume_front("list<");
+  text.consume_front("optional<");
+  for (const llvm::StringRef name : {"int", "float", "bool", "none", "str", "number", "Device"}) {
+    if (text.starts_with(name)) return true;
+  }
+  return false;
+}
+
 std::string printed(mlir::Attribute attribute) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -199,6 +210,46 @@ berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRe
   return berth_builder_attribute(builder, id, view(name), numbers.data(), numbers.size(), {});
 }
 
+/// The attributes of a model's own op, whose rules read them as the model's file has them: whole numbers,
+/// lists of them, and texts.
+berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  constexpr std::size_t kLongest = 64;  // what is longer holds contents
+  const auto add = [&](mlir::NamedAttribute named) -> berth_status {
+    llvm::SmallVector<std::int64_t> numbers;
+    const auto take = [&numbers](mlir::Attribute attribute) {
+      auto number = mlir::dyn_cast<mlir::IntegerAttr>(attribute);
+      if (!number || number.getValue().getSignificantBits() > 64) return false;
+      const bool truth = number.getType().isInteger(1);
+      numbers.push_back(truth ? static_cast<std::int64_t>(number.getValue().getZExtValue())
+                              : number.getValue().getSExtValue());
+      return true;
+    };
+    const mlir::Attribute value = named.getValue();
+    if (auto text = mlir::dyn_cast<mlir::StringAttr>(value)) {
+      return berth_builder_attribute(builder, id, view(named.getName().getValue()), nullptr, 0,
+                                     view(text.getValue()));
+    }
+    if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(value)) {
+      if (list.size() > kLongest || !llvm::all_of(list, take)) return BERTH_OK;
+    } else if (auto dense = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(value)) {
+      if (static_cast<std::size_t>(dense.size()) > kLongest) return BERTH_OK;
+      numbers.assign(dense.asArrayRef().begin(), dense.asArrayRef().end());
+    } else if (!take(value)) {
+      return BERTH_OK;
+    }
+    return add_numbers(builder, id, named.getName().getValue(), numbers);
+  };
+  for (mlir::NamedAttribute named : op.getAttrs()) {
+    if (berth_status status = add(named)) return status;
+  }
+  auto properties = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op.getPropertiesAsAttribute());
+  if (!properties) return BERTH_OK;
+  for (mlir::NamedAttribute named : properties) {
+    if (berth_status status = add(named)) return status;
+  }
+  return BERTH_OK;
+}
+
 /// One op by itself, to ask for its work.
 berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t number) {
   std::int32_t id = -1;
@@ -239,7 +290,11 @@ TensorFacts::TensorFacts(mlir::Type type) {
     type = vector.getElementType();
   } else if (type.isIntOrIndexOrFloat()) {
     ranked = true;
-  } else if (read_listed_type(printed(type), *this)) {
+  } else if (const std::string text = printed(type); read_listed_type(text, *this)) {
+    return;
+  } else if (is_number_of_torch(text)) {
+    ranked = true;
+    dtype = "i64";
     return;
   } else {
     shape.clear();
@@ -318,6 +373,10 @@ bool runs_per_element(mlir::Operation& op) {
 }
 
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type.starts_with("onnx.") || type.starts_with("tf.")) {
+    return add_model_attributes(op, builder, id);
+  }
   if (mlir::Attribute dot = attribute_of(op, "dot_dimension_numbers")) {
     const std::string text = printed(dot);
     if (berth_status status =

@@ -5,14 +5,31 @@
 //   output_features   the dimension of input 1 that is no tap of a convolution's output
 //   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
 //                 how often it runs, and how many ops it has
+#include "ops/mlir/rules.h"
+
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "ops/formulas.h"
-#include "ops/tables.h"
 
 namespace berth::ops::mlir {
+
+Estimate product(const OpView& op, const WorkRule& rule, const TensorView& right, double inner) {
+  const TensorView result = op.output(0);
+  const bool shared = right.rank() <= 2;
+  const double columns = result.rank() > 1 ? result.dim(-1) : 1;
+  const double rows = shared ? result.elements() / columns : result.dim(-2);
+  return work::with_products(
+      work::make_estimate(op, rule, matmul_flops(result.elements(), inner, false),
+                          work::all_bytes(op)),
+      rows, columns, result.elements() / (rows * columns));
+}
+
+Estimate matmul(const OpView& op, const WorkRule& rule) {
+  return product(op, rule, op.input(1), op.input(0).dim(-1));
+}
+
 namespace {
 
 constexpr double kExp = kTranscendentalFlops;
@@ -22,36 +39,23 @@ double number(const OpView& op, std::string_view name) {
   return values.empty() ? kUnknown : static_cast<double>(values.front());
 }
 
-/// A matrix on the right takes all rows of the left at once.
-Estimate product(const OpView& op, const WorkRule& rule, double inner) {
-  const TensorView result = op.output(0);
-  const bool shared = op.input(1).rank() <= 2;
-  const double columns = result.rank() > 1 ? result.dim(-1) : 1;
-  const double rows = shared ? result.elements() / columns : result.dim(-2);
-  return work::with_products(
-      work::make_estimate(op, rule, matmul_flops(result.elements(), inner, false),
-                          work::all_bytes(op)),
-      rows, columns, result.elements() / (rows * columns));
-}
-
-/// linalg.matmul, tosa.matmul, ...: (.., m, k) with (.., k, n).
-Estimate matmul(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(0).dim(-1));
+Estimate product_of(const OpView& op, const WorkRule& rule, double inner) {
+  return product(op, rule, op.input(1), inner);
 }
 /// linalg.matmul_transpose_a: (k, m).
 Estimate matmul_transposed(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(0).dim(-2));
+  return product_of(op, rule, op.input(0).dim(-2));
 }
 Estimate dot_general(const OpView& op, const WorkRule& rule) {
   const auto dims = op.integers("contracting");
   if (dims.empty()) {
     // Not readable: exact without batch dimensions, the square root of a count too large with them.
     const double a = op.input(0).elements(), b = op.input(1).elements();
-    return product(op, rule, std::sqrt(a * b / op.output(0).elements()));
+    return product_of(op, rule, std::sqrt(a * b / op.output(0).elements()));
   }
   double inner = 1;
   for (const std::int64_t dim : dims) inner *= op.input(0).dim(static_cast<int>(dim));
-  return product(op, rule, inner);
+  return product_of(op, rule, inner);
 }
 
 /// `features`: the dimension of the weights that is none of the taps. Beside it are the channels, as
@@ -76,9 +80,6 @@ Estimate convolution_by_attribute(const OpView& op, const WorkRule& rule) {
   const double features = number(op, "output_features");
   return convolution(op, rule, std::isnan(features) ? -1 : static_cast<int>(features));
 }
-Estimate features_first(const OpView& op, const WorkRule& rule) {
-  return convolution(op, rule, 0);
-}
 Estimate features_last(const OpView& op, const WorkRule& rule) {
   return convolution(op, rule, -1);
 }
@@ -101,7 +102,7 @@ Estimate tiled_matmul(const OpView& op, const WorkRule& rule) {
 }
 /// Sums over batches too: linalg.batch_reduce_matmul.
 Estimate reduced_matmul(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(0).dim(0) * op.input(0).dim(-1));
+  return product_of(op, rule, op.input(0).dim(0) * op.input(0).dim(-1));
 }
 /// A triangle of (n, n) under each column.
 Estimate triangular_solve(const OpView& op, const WorkRule& rule) {
@@ -129,7 +130,6 @@ Estimate with_body(const OpView& op, const WorkRule& rule) {
                              work::all_bytes(op));
 }
 
-constexpr WorkRule kMatmul{matmul, OpClass::matmul};
 constexpr WorkRule kBody{with_body, OpClass::elementwise};
 constexpr WorkRule kReducing{with_body, OpClass::reduction};
 
@@ -154,15 +154,15 @@ constexpr Row kNamed[] = {
     {"linalg.batch_vecmat", kMatmul},
     {"linalg.broadcast", copies()},
     {"linalg.contract", kBody},
-    {"linalg.conv_1d_ncw_fcw", {features_first, OpClass::convolution}},
+    {"linalg.conv_1d_ncw_fcw", kFeaturesFirst},
     {"linalg.conv_1d_nwc_wcf", {features_last, OpClass::convolution}},
-    {"linalg.conv_2d_nchw_fchw", {features_first, OpClass::convolution}},
-    {"linalg.conv_2d_nchw_fchw_q", {features_first, OpClass::convolution}},
-    {"linalg.conv_2d_nhwc_fhwc", {features_first, OpClass::convolution}},
-    {"linalg.conv_2d_nhwc_fhwc_q", {features_first, OpClass::convolution}},
+    {"linalg.conv_2d_nchw_fchw", kFeaturesFirst},
+    {"linalg.conv_2d_nchw_fchw_q", kFeaturesFirst},
+    {"linalg.conv_2d_nhwc_fhwc", kFeaturesFirst},
+    {"linalg.conv_2d_nhwc_fhwc_q", kFeaturesFirst},
     {"linalg.conv_2d_nhwc_hwcf", {features_last, OpClass::convolution}},
     {"linalg.conv_2d_nhwc_hwcf_q", {features_last, OpClass::convolution}},
-    {"linalg.conv_3d_ncdhw_fcdhw", {features_first, OpClass::convolution}},
+    {"linalg.conv_3d_ncdhw_fcdhw", kFeaturesFirst},
     {"linalg.conv_3d_ndhwc_dhwcf", {features_last, OpClass::convolution}},
     {"linalg.conv_3d_ndhwc_dhwcf_q", {features_last, OpClass::convolution}},
     {"linalg.depthwise_conv_2d_nhwc_hwc", {depthwise, OpClass::depthwise_convolution}},
@@ -202,6 +202,8 @@ constexpr Row kNamed[] = {
     {"linalg.transpose", copies()},
     {"linalg.unpack", copies()},
     {"linalg.vecmat", {features_first, OpClass::matmul}},
+    {"onnx.Dim", kShapes},
+    {"onnx.NoValue", kSource},
     {"stablehlo.batch_norm_grad", normalization(10)},
     {"stablehlo.batch_norm_inference", normalization(4)},
     {"stablehlo.batch_norm_training", normalization(8)},
@@ -271,8 +273,8 @@ constexpr Row kNamed[] = {
     {"tosa.concat", copies()},
     {"tosa.const", kSource},
     {"tosa.const_shape", kSource},
-    {"tosa.conv2d", {features_first, OpClass::convolution}},
-    {"tosa.conv3d", {features_first, OpClass::convolution}},
+    {"tosa.conv2d", kFeaturesFirst},
+    {"tosa.conv3d", kFeaturesFirst},
     {"tosa.depthwise_conv2d", {depthwise, OpClass::depthwise_convolution}},
     {"tosa.fft2d", {fourier, OpClass::other}},
     {"tosa.fully_connected", kMatmul},
@@ -297,7 +299,7 @@ constexpr Row kNamed[] = {
     {"tosa.table", elementwise(1)},
     {"tosa.tile", copies()},
     {"tosa.transpose", copies()},
-    {"tosa.transpose_conv2d", {features_first, OpClass::convolution}},
+    {"tosa.transpose_conv2d", kFeaturesFirst},
 };
 
 // Element by element: one operation, or one of those that are a polynomial.
@@ -535,11 +537,18 @@ constexpr std::string_view kPolynomial[] = {
 
 }  // namespace
 
+Estimate features_first(const OpView& op, const WorkRule& rule) {
+  return convolution(op, rule, 0);
+}
+
 std::vector<NamedWork> all_ops() {
-  std::vector<NamedWork> rows;
-  for (const Row& row : kNamed) rows.push_back({row.type, row.work});
-  for (const std::string_view type : kSimple) rows.push_back({type, elementwise(1)});
-  for (const std::string_view type : kPolynomial) rows.push_back({type, elementwise(kExp)});
+  std::vector<NamedWork> rows = torch_ops();
+  const auto add = [&rows](std::string_view type, const WorkRule& work) {
+    rows.push_back({std::string(type), work});
+  };
+  for (const Row& row : kNamed) add(row.type, row.work);
+  for (const std::string_view type : kSimple) add(type, elementwise(1));
+  for (const std::string_view type : kPolynomial) add(type, elementwise(kExp));
   return rows;
 }
 

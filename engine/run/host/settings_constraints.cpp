@@ -123,14 +123,14 @@ std::vector<ConstraintRule> read_constraints(const JsonReader& list) {
 }
 
 nlohmann::ordered_json written_constraints(const std::vector<ConstraintRule>& rules) {
-  using Written = nlohmann::ordered_json;
-  Written list = Written::array();
+  using Ordered = nlohmann::ordered_json;
+  Ordered list = Ordered::array();
   for (const ConstraintRule& rule : rules) {
     const RuleKey& key = *std::find_if(std::begin(kRuleKeys), std::end(kRuleKeys),
                                        [&](const RuleKey& each) { return each.kind == rule.kind; });
-    Written ops = Written::array();
+    Ordered ops = Ordered::array();
     for (const OpSelector& selector : rule.ops) {
-      Written fields = Written::object();
+      Ordered fields = Ordered::object();
       const auto add = [&fields](const char* name, const std::string& text) {
         if (!text.empty()) fields[name] = text;
       };
@@ -140,12 +140,12 @@ nlohmann::ordered_json written_constraints(const std::vector<ConstraintRule>& ru
       add("requested_device", selector.requested_device);
       ops.push_back(std::move(fields));
     }
-    Written json;
+    Ordered json;
     if (rule.kind == Kind::memory_margin) {
-      json[key.name] = rule.margin_share > 0 ? Written(cat(rule.margin_share * 100, "%"))
-                                             : Written(rule.margin_bytes);
+      json[key.name] = rule.margin_share > 0 ? Ordered(cat(rule.margin_share * 100, "%"))
+                                             : Ordered(rule.margin_bytes);
     } else {
-      json[key.name] = ops.empty() ? Written(true) : std::move(ops);
+      json[key.name] = ops.empty() ? Ordered(true) : std::move(ops);
     }
     if (key.devices != nullptr && !rule.devices.empty()) json[key.devices] = rule.devices;
     list.push_back(std::move(json));

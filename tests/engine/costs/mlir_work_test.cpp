@@ -150,5 +150,97 @@ TEST_CASE("work rules of MLIR's ops") {
   }
 }
 
+TEST_CASE("ops of imported models cost in MLIR what they cost in their own formats") {
+  const auto same = [](const std::string& dialect, const std::string& type, const Case& in_mlir) {
+    GraphBuilder builder("g", dialect);
+    const OpId op = builder.add_op("op", type);
+    for (const Shape& input : in_mlir.inputs) {
+      builder.add_input(op, builder.add_parameter(f32(input)));
+    }
+    builder.add_output(op, f32(in_mlir.output));
+    for (const auto& [name, numbers] : in_mlir.attributes) builder.set_attribute(op, name, numbers);
+    const Work own = op_work(*builder.build(), op), work = work_of(in_mlir);
+    CHECK(work.flops == own.flops);
+    CHECK(work.bytes == own.bytes);
+    CHECK(work.op_class == own.op_class);
+    CHECK(work.flops == doctest::Approx(in_mlir.flops));
+  };
+  const Case conv = {"onnx.Conv",          {{1, 3, 10, 10}, {8, 3, 3, 3}},
+                     {1, 8, 8, 8},         {{"group", {1}}, {"kernel_shape", {3, 3}}},
+                     2.0 * 8 * 8 * 8 * 27, OpClass::convolution};
+  same("onnx", "Conv", conv);
+  same("onnx", "Gemm",
+       {"onnx.Gemm",
+        {{32, 16}, {32, 64}},
+        {16, 64},
+        {{"transA", {1}}},
+        2.0 * 16 * 32 * 64,
+        OpClass::matmul});
+  same("onnx", "MaxPool",
+       {"onnx.MaxPoolSingleOut",
+        {{1, 4, 8, 8}},
+        {1, 4, 4, 4},
+        {{"kernel_shape", {2, 2}}},
+        4.0 * 4 * 4 * 4,
+        OpClass::pooling});
+  same("onnx", "Squeeze", {"onnx.SqueezeV11", {{4, 1}}, {4}, {}, 0, OpClass::none});
+  same("tf", "MatMul",
+       {"tf.MatMul",
+        {{32, 16}, {32, 64}},
+        {16, 64},
+        {{"transpose_a", {1}}},
+        2.0 * 16 * 32 * 64,
+        OpClass::matmul});
+}
+
+TEST_CASE("torch-mlir's ops cost what linalg's do, whatever their overload") {
+  const Case cases[] = {
+      {"torch.aten.mm", {{16, 32}, {32, 64}}, {16, 64}, {}, 2.0 * 16 * 32 * 64, OpClass::matmul},
+      {"torch.aten.addmm",
+       {{64}, {16, 32}, {32, 64}},
+       {16, 64},
+       {},
+       2.0 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"torch.aten.linear",
+       {{2, 16, 32}, {64, 32}, {64}},
+       {2, 16, 64},
+       {},
+       2.0 * 2 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"torch.aten.convolution",
+       {{1, 3, 10, 10}, {8, 3, 3, 3}},
+       {1, 8, 8, 8},
+       {},
+       2.0 * 8 * 8 * 8 * 27,
+       OpClass::convolution},
+      {"torch.aten.conv_transpose2d.input",
+       {{1, 3, 4, 4}, {3, 8, 2, 2}},
+       {1, 8, 8, 8},
+       {},
+       2.0 * 3 * 4 * 4 * 8 * 2 * 2,
+       OpClass::convolution},
+      {"torch.aten.scaled_dot_product_attention",
+       {{2, 4, 16, 8}, {2, 4, 32, 8}, {2, 4, 32, 8}},
+       {2, 4, 16, 8},
+       {},
+       (2.0 * (8 + 8) + 5) * 2 * 4 * 16 * 32,
+       OpClass::attention},
+      {"torch.aten.add_.Tensor", {{4, 5}, {4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
+      {"torch.aten.mul.Scalar", {{4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
+      {"torch.aten.gelu", {{4, 5}}, {4, 5}, {}, 200, OpClass::elementwise},
+      {"torch.aten.mean.dim", {{4, 5}}, {4}, {}, 20, OpClass::reduction},
+      {"torch.aten.view", {{4, 5}}, {20}, {}, 0, OpClass::none},
+      {"torch.constant.int", {}, {}, {}, 0, OpClass::none},
+      {"torch.prim.ListConstruct", {{}}, {}, {}, 0, OpClass::none},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.type);
+    const Work work = work_of(each);
+    CHECK(work.flops == doctest::Approx(each.flops));
+    CHECK(work.op_class == each.op_class);
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,28 @@
+// What the tables of MLIR's ops share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/tables.h"
+
+namespace berth::ops::mlir {
+
+/// The product with `right`, which sums over `inner`. A matrix on the right takes all rows of the left
+/// at once.
+[[nodiscard]] Estimate product(const OpView& op, const WorkRule& rule, const TensorView& right,
+                               double inner);
+/// linalg.matmul, tosa.matmul, torch.aten.mm: (.., m, k) with (.., k, n).
+[[nodiscard]] Estimate matmul(const OpView& op, const WorkRule& rule);
+/// Weights (features, channels, window..).
+[[nodiscard]] Estimate features_first(const OpView& op, const WorkRule& rule);
+
+inline constexpr WorkRule kMatmul{matmul, OpClass::matmul};
+inline constexpr WorkRule kFeaturesFirst{features_first, OpClass::convolution};
+
+[[nodiscard]] std::vector<NamedWork> torch_ops();
+/// The type as torch_ops() has it; empty if it is none of torch-mlir's.
+[[nodiscard]] std::string torch_type(std::string_view type);
+
+}  // namespace berth::ops::mlir

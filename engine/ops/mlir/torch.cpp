@@ -1,0 +1,129 @@
+// Work of torch-mlir's ops. Types stand here without their overload and without the underscore of
+// those that write in place: "torch.aten.add" for torch.aten.add_.Tensor. Sizes of windows are values
+// of other ops, which no type tells.
+#include <algorithm>
+
+#include "ops/formulas.h"
+#include "ops/mlir/rules.h"
+
+namespace berth::ops::mlir {
+namespace {
+
+/// aten.addmm, baddbmm: what is added comes first, then (.., m, k) and (.., k, n).
+Estimate product_and_sum(const OpView& op, const WorkRule& rule) {
+  return product(op, rule, op.input(2), op.input(1).dim(-1));
+}
+/// Weights (channels, features / groups, window..): every input meets all that belong to its channel.
+Estimate transposed_convolution(const OpView& op, const WorkRule& rule) {
+  const TensorView weights = op.input(1);
+  return work::make_estimate(
+      op, rule,
+      convolution_flops(op.input(0).elements(), weights.elements() / weights.dim(0), false),
+      work::all_bytes(op));
+}
+/// (.., queries, width), (.., keys, width), (.., keys, width of values): two products and a softmax.
+Estimate attention(const OpView& op, const WorkRule& rule) {
+  const TensorView query = op.input(0);
+  const double scores = query.elements() / query.dim(-1) * op.input(1).dim(-2);
+  const double flops = 2 * scores * (query.dim(-1) + op.input(2).dim(-1)) + 5 * scores;
+  return work::make_estimate(op, rule, flops, work::all_bytes(op),
+                             scores * work::element_bytes(op.output(0).dtype()));
+}
+/// At least as often as its input, or its output, has elements.
+Estimate pooled(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, std::max(op.input(0).elements(), op.output(0).elements()),
+                             work::all_bytes(op));
+}
+
+constexpr WorkRule kPooling{pooled, OpClass::pooling};
+constexpr WorkRule kSum{product_and_sum, OpClass::matmul};
+constexpr WorkRule kTransposed{transposed_convolution, OpClass::convolution};
+
+struct Family {
+  WorkRule work;
+  std::string_view types;  ///< separated by blanks, each behind "torch.aten."
+};
+
+constexpr Family kFamilies[] = {
+    {kMatmul, "mm bmm matmul linear mv dot"},
+    {kSum, "addmm baddbmm addmv addbmm"},
+    {kFeaturesFirst, "convolution _convolution conv1d conv2d conv3d"},
+    {kTransposed, "conv_transpose1d conv_transpose2d conv_transpose3d"},
+    {{attention, OpClass::attention}, "scaled_dot_product_attention"},
+    {kPooling,
+     "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices avg_pool1d "
+     "avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d "
+     "adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d"},
+    {normalization(8),
+     "layer_norm native_layer_norm batch_norm native_batch_norm _native_batch_norm_legit "
+     "_native_batch_norm_legit_no_training group_norm native_group_norm instance_norm rms_norm"},
+    {normalization(kTranscendentalFlops + 5), "softmax _softmax log_softmax _log_softmax"},
+    {reduction(1),
+     "sum mean amax amin max min argmax argmin prod any all cumsum cumprod logsumexp norm "
+     "linalg_vector_norm count_nonzero"},
+    {reduction(4),
+     "var std var_mean std_mean topk sort argsort cross_entropy_loss nll_loss_forward "
+     "mse_loss"},
+    {kView,
+     "view view_as reshape reshape_as _unsafe_view _reshape_alias flatten unflatten squeeze "
+     "unsqueeze transpose t numpy_T permute movedim swapaxes expand expand_as broadcast_to detach "
+     "alias slice select narrow split split_with_sizes chunk unbind diagonal contiguous "
+     "view_as_complex view_as_real unfold"},
+    {kShapes, "size sym_size dim numel Int Bool Float item len device"},
+    {copies(),
+     "cat stack hstack vstack clone copy repeat repeat_interleave tile roll flip pad "
+     "constant_pad_nd reflection_pad2d replication_pad2d pixel_shuffle pixel_unshuffle index_put "
+     "_index_put_impl scatter scatter_add slice_scatter select_scatter im2col col2im"},
+    {gathers(), "embedding index_select gather index take take_along_dim"},
+    {writes(),
+     "zeros ones full empty zeros_like ones_like full_like empty_like new_zeros new_ones new_empty "
+     "new_full arange linspace eye scalar_tensor empty_strided new_empty_strided"},
+    {generates(20),
+     "rand randn rand_like randn_like randint bernoulli normal uniform normal_functional"},
+    {elementwise(8), "upsample_nearest1d upsample_nearest2d upsample_bilinear2d grid_sampler"},
+    {elementwise(1),
+     "add sub rsub mul div neg abs relu relu6 leaky_relu hardtanh hardswish hardsigmoid clamp "
+     "clamp_min clamp_max maximum minimum where masked_fill eq ne lt le gt ge logical_and "
+     "logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not floor ceil "
+     "round trunc square reciprocal remainder fmod floor_divide to _to_copy type_as dropout "
+     "native_dropout tril triu sign sgn isnan isinf threshold prelu addcmul addcdiv lerp fill "
+     "zero real imag conj threshold_backward"},
+    {elementwise(kTranscendentalFlops),
+     "exp exp2 expm1 log log2 log10 log1p log_sigmoid tanh sigmoid gelu silu softplus elu selu "
+     "celu "
+     "mish erf erfinv sin cos tan asin acos atan atan2 sinh cosh sqrt rsqrt pow softsign glu "
+     "tanh_backward sigmoid_backward gelu_backward"},
+};
+
+constexpr std::string_view kFront = "torch.aten.";
+
+}  // namespace
+
+std::vector<NamedWork> torch_ops() {
+  std::vector<NamedWork> rows;
+  for (const Family& family : kFamilies) {
+    for (std::string_view rest = family.types; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      rows.push_back({std::string(kFront) + std::string(rest.substr(0, end)), family.work});
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  // Numbers and lists of them, known when the module is compiled.
+  for (const std::string_view front : {"torch.constant", "torch.prim"}) {
+    rows.push_back({std::string(front), kSource});
+  }
+  return rows;
+}
+
+std::string torch_type(std::string_view type) {
+  for (const std::string_view front : {"torch.constant", "torch.prim"}) {
+    if (type.starts_with(std::string(front) + ".")) return std::string(front);
+  }
+  if (!type.starts_with(kFront)) return {};
+  std::string_view name = type.substr(kFront.size());
+  name = name.substr(0, name.find('.'));
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return std::string(kFront) + std::string(name);
+}
+
+}  // namespace berth::ops::mlir
