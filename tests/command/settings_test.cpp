@@ -27,6 +27,25 @@ TEST_CASE("place takes settings in JSON, and asks the fallbacks") {
   CHECK(result["seed"] == 7);
 }
 
+TEST_CASE("settings that change nothing in this run are said") {
+  Workplace work;
+  const std::vector<std::string> place = {
+      "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "single"};
+  const auto noted = [&](const std::vector<std::string>& more, const char* part) {
+    std::vector<std::string> all = place;
+    all.insert(all.end(), more.begin(), more.end());
+    const ProcessResult ran = work.berth(all);
+    CHECK(ran.status == 0);
+    return ran.err.find(part) != std::string::npos;
+  };
+  const char* const kSteps = "counts with objective=throughput alone";
+  const char* const kBackend = "executes with evaluator=measure alone";
+  CHECK(noted({"--in-flight", "4"}, kSteps));
+  CHECK_FALSE(noted({"--in-flight", "4", "--objective", "throughput"}, kSteps));
+  CHECK(noted({"--backend", "cpu"}, kBackend));
+  CHECK_FALSE(noted({}, kBackend));
+}
+
 TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than both") {
   Workplace work;
   work.write_text("s.json", kSettings);

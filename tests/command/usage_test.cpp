@@ -112,6 +112,8 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"--dim", "batch=-1"}, true, "'-1' is not a dimension"},
       {{"--dim", "batch=99999999999999999999"}, true, "--dim"},
       {{"--dim", "=3"}, true, "name=value"},
+      {{"--dim", "batch=1", "--dim", "batch=2"}, true, "--dim: 'batch' is given twice"},
+      {{"--batch", "1", "--batch", "2"}, true, "--batch: it is given twice"},
       {{"--batch", "-1"}, true, "'-1' is not a dimension"},
       {{"--batch", "x"}, true, "--batch"},
       {{"--shape", "data=1x3x"}, true, "--shape"},
@@ -122,6 +124,7 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"--fetch", ""}, true, "name an op"},
       {{"--set", "level"}, true, "key=value"},
       {{"--set", "=1"}, true, "key=value"},
+      {{"--set", "a=1", "--set", "a=1"}, true, "--set: 'a' is given twice"},
       {{"-o"}, true, "--output"},
       {{"-o", ""}, true, "file name"},
   };

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "berth/error.h"
@@ -112,6 +114,16 @@ void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
                });
 }
 
+/// Two values of one name contradict each other.
+template <typename Value>
+void assign(std::map<std::string, Value>& values, const std::string& option,
+            const std::string& name, std::type_identity_t<Value> value) {
+  if (values.emplace(name, std::move(value)).second) return;
+  throw CLI::ValidationError(
+      option, name == "*" ? "it is given twice"
+                          : fmt::format("'{}' is given twice; give it one value", name));
+}
+
 void add_policy_options(CLI::App& app, OptionTexts& options) {
   add_repeated(app, "--set", "KEY=VALUE",
                "an option of the policy (see `berth plugins NAME`); repeatable",
@@ -121,7 +133,7 @@ void add_policy_options(CLI::App& app, OptionTexts& options) {
                    throw CLI::ValidationError(
                        "--set", fmt::format("'{}' is not of the form key=value", text));
                  }
-                 options[text.substr(0, equals)] = text.substr(equals + 1);
+                 assign(options, "--set", text.substr(0, equals), text.substr(equals + 1));
                });
 }
 
@@ -176,16 +188,18 @@ void SettingOptions::add_model(CLI::App& app) {
                "size of a dynamic dimension, such as batch=8; repeatable",
                [&load](const std::string& text) {
                  auto [name, value] = split_assignment(text, "--dim");
-                 load.dims[name] = parse_dimension(value, "--dim");
+                 assign(load.dims, "--dim", name, parse_dimension(value, "--dim"));
                });
-  add_repeated(
-      app, "--batch", "SIZE", "size of the first dimension of every input that leaves it open",
-      [&load](const std::string& text) { load.dims["*"] = parse_dimension(text, "--batch"); });
+  add_repeated(app, "--batch", "SIZE",
+               "size of the first dimension of every input that leaves it open",
+               [&load](const std::string& text) {
+                 assign(load.dims, "--batch", "*", parse_dimension(text, "--batch"));
+               });
   add_repeated(app, "--shape", "NAME=SHAPE",
                "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224; repeatable",
                [&load](const std::string& text) {
                  auto [name, value] = split_assignment(text, "--shape");
-                 load.shapes[name] = parse_shape(value, "--shape");
+                 assign(load.shapes, "--shape", name, parse_shape(value, "--shape"));
                });
   add(app, SettingGroup::model);
   add_repeated(app, "--fetch", "NAME",

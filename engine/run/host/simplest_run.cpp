@@ -76,15 +76,6 @@ Placement filled_up(Evaluator& evaluator, Placement placement, const PlaceContex
 constexpr std::string_view kFill = "fill";
 constexpr std::string_view kOfRuns[] = {kStages, kFill, "even"};
 
-/// The settings' tool; an error names the key's place.
-const Tool& tool_of(const Settings& settings) {
-  try {
-    return tool(*settings.tool);
-  } catch (const Error& error) {
-    throw Error(error.code(), settings.place("tool") + error.what());
-  }
-}
-
 /// A tool whose devices may have runs in any order, hosts too, can have any other plan as well.
 bool any_runs(const Tool& wanted) {
   return wanted.order == kAny && wanted.hosts == kAny;
@@ -92,9 +83,19 @@ bool any_runs(const Tool& wanted) {
 
 }  // namespace
 
+const Tool* tool_of(const Settings& settings) {
+  if (!settings.tool) return nullptr;
+  try {
+    return &tool(*settings.tool);
+  } catch (const Error& error) {
+    throw Error(error.code(), settings.place("tool") + error.what());
+  }
+}
+
 Settings search_settings(const Settings& settings) {
-  if (!settings.tool) return settings;
-  const Tool& wanted = tool_of(settings);
+  const Tool* const for_tool = tool_of(settings);
+  if (for_tool == nullptr) return settings;
+  const Tool& wanted = *for_tool;
   if (wanted.order == nullptr) {
     // Few large blocks are placed, and each look at them simulates all their ops.
     Settings brief = settings;

@@ -5,9 +5,12 @@
 #include "berth/outcome.h"
 #include "berth/run.h"
 #include "berth/settings.h"
+#include "berth/tools.h"
 
 namespace berth {
 
+/// The tool that the plan is for; null where there is none. An error names the key's place.
+[[nodiscard]] const Tool* tool_of(const Settings& settings);
 /// The settings of a search for their tool: its policy with its options, where it has one. Throws
 /// Error(not_found) for an unknown tool, Error(invalid_argument) for a policy that keeps to no runs of
 /// layers where the tool has them.

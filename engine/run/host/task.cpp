@@ -11,6 +11,7 @@
 #include "berth/support/text.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
+#include "host/simplest_run.h"
 #include "host/states_apart.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
@@ -287,12 +288,6 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   return rules;
 }
 
-/// The tool that the plan is for; null where there is none.
-const Tool* tool_if_any(const Settings& settings) {
-  if (!settings.tool) return nullptr;
-  return at_key(settings, "tool", [&] { return &tool(*settings.tool); });
-}
-
 ProblemOptions options_of(const Posed& posed) {
   ProblemOptions options;
   const Settings& settings = posed.settings;
@@ -311,6 +306,18 @@ std::shared_ptr<const Groups> groups_of(const Posed& posed) {
   return at_key(settings, settings.grouping ? "grouping" : "groups", [&] {
     return make_groups(*posed.graph, *posed.costs, settings.grouping, settings.groups);
   });
+}
+
+/// Settings that say nothing about this run; whoever gave them expects more of them.
+void note_unused(const Settings& settings, std::vector<std::string>& notes) {
+  if (settings.in_flight && settings.objective != Objective::throughput) {
+    notes.push_back(cat(settings.place("in_flight"),
+                        "counts with objective=throughput alone; a step by itself is simulated"));
+  }
+  if (settings.backend && settings.evaluator != EvaluatorKind::measure) {
+    notes.push_back(cat(settings.place("backend"),
+                        "executes with evaluator=measure alone; placements are simulated"));
+  }
 }
 
 /// Adds what readers of figures should know.
@@ -332,7 +339,7 @@ std::shared_ptr<const Constraints> constraints_with(const Posed& posed,
 
 Task task_of(const Posed& before) {
   Posed posed = before;
-  const Tool* const for_tool = tool_if_any(posed.settings);
+  const Tool* const for_tool = tool_of(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
@@ -370,6 +377,7 @@ Task task_of(const Posed& before) {
                                                  groups_of(posed), options, std::move(constraints));
   task.notes = std::move(posed.notes);
   add_notes(*task.problem, own_model, task.notes);
+  note_unused(posed.settings, task.notes);
   task.settings = stored_settings(posed.settings, *task.problem, *before.cluster,
                                   before.parts.costs != nullptr);
   if (for_tool != nullptr && for_tool->spills && !before.spill && !before.placed) {
