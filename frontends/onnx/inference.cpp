@@ -81,10 +81,14 @@ bool Inference::enter(const Body& body, const std::vector<Type>& inputs, bool re
 }
 
 void Inference::infer_if(NodeContext& op, bool report) {
-  const Body* const yes = op.node.body("then_branch");
-  const Body* const no = op.node.body("else_branch");
-  for (const Body* const branch : {yes, no}) {
-    if (branch != nullptr) enter(*branch, {}, report);
+  const auto branch = [&](const char* name) -> const Body* {
+    const Body* const body = op.node.body(name);
+    return body != nullptr && may_run(program_, op.node, *body) ? body : nullptr;
+  };
+  const Body* const yes = branch("then_branch");
+  const Body* const no = branch("else_branch");
+  for (const Body* const body : {yes, no}) {
+    if (body != nullptr) enter(*body, {}, report);
   }
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     const Type a = yes != nullptr ? result(*yes, i) : Type{};
@@ -416,6 +420,14 @@ InferenceReport infer(Program& program, LoadOptions::Experts experts, const OpRu
   largest.run(program.main, false);
   report.at_their_largest = unsized - unsized_values(program);
   return report;
+}
+
+bool may_run(const Program& program, const Node& op, const Body& body) {
+  if (!is_control_flow(op) || op.type() != "If") return true;
+  if (op.inputs.empty() || op.inputs[0] == kNoValue) return true;
+  const Type& condition = program.value(op.inputs[0]).type;
+  const auto chosen = condition.content_size() == 1 ? condition.element(0) : std::nullopt;
+  return !chosen || op.body(*chosen != 0 ? "then_branch" : "else_branch") == &body;
 }
 
 double trip_count(const Program& program, const Node& op) {

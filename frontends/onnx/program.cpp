@@ -58,7 +58,7 @@ class Builder {
   // Adds `nodes` to `body`; all names of `scope` but their outputs are declared.
   void add_nodes(const Nodes& nodes, Body& body, Scope& scope, const Frame& frame);
   const onnx::NodeProto& resolved(const onnx::NodeProto& node, const Frame& frame);
-  bool declare_outputs(const onnx::NodeProto& node, std::int32_t top_level, const Body& body,
+  bool declare_outputs(const onnx::NodeProto& node, std::int32_t top_level, Body& body,
                        Scope& scope);
   bool is_repeated_constant(const onnx::NodeProto& node, const Value& first);
   void add_node(const onnx::NodeProto& node, Body& body, Scope& scope, const Frame& frame);
@@ -238,7 +238,7 @@ bool Builder::is_repeated_constant(const onnx::NodeProto& node, const Value& fir
 }
 
 // False for a Constant, which needs nothing more.
-bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_level, const Body& body,
+bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_level, Body& body,
                               Scope& scope) {
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
@@ -258,6 +258,7 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
         check_tensor(model_, *constant.tensor, output);
         read_external_content(model_, *constant.tensor, output, constant.type);
       }
+      if (value.origin != Value::Origin::constant) body.constants.push_back(entry->second);
       value.origin = Value::Origin::constant;
       value.constant_node = top_level;
       value.constant = &node;

@@ -78,6 +78,7 @@ struct Body {
   std::vector<ValueId> inputs;  ///< without those that are initializers
   std::vector<ValueId> outputs;
   std::vector<ValueId> initializers;
+  std::vector<ValueId> constants;   ///< what its Constant nodes give
   std::vector<Node> nodes;          ///< in the file's order
   std::vector<std::int32_t> order;  ///< indices into nodes, producers first
 };

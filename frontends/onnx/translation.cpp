@@ -51,7 +51,8 @@ class Translator {
   void add_attributes(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
   TensorId tensor(ValueId id);
-  std::int64_t bytes_inside(const Body& body) const;
+  /// Weights in the bodies that may run, and in theirs.
+  std::int64_t bytes_inside(const Node& node) const;
   void read_inputs(const std::vector<std::pair<OpId, const Node*>>& ops);
   void add_source(ValueId id, const std::string& name, const char* type);
   void add_captured();
@@ -103,14 +104,17 @@ void Translator::add_attributes(OpId op, const Node& node) {
       builder_.set_attribute(op, name, std::move(texts));
     }
   }
-  for (const auto& body : node.bodies) bytes += bytes_inside(*body);
+  bytes += bytes_inside(node);
   if (bytes > 0) builder_.set_param_bytes(op, bytes);
 }
 
-std::int64_t Translator::bytes_inside(const Body& body) const {
+std::int64_t Translator::bytes_inside(const Node& node) const {
   std::int64_t bytes = 0;
-  for (const ValueId id : body.initializers) {
-    bytes += stored_bytes(program_.value(id));
+  for (const auto& body : node.bodies) {
+    if (!may_run(program_, node, *body)) continue;
+    for (const ValueId id : body->initializers) bytes += stored_bytes(program_.value(id));
+    for (const ValueId id : body->constants) bytes += stored_bytes(program_.value(id));
+    for (const Node& inner : body->nodes) bytes += bytes_inside(inner);
   }
   return bytes;
 }
@@ -138,6 +142,7 @@ void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
+    if (!may_run(program_, node, *body)) continue;
     const Work inside = Translator(program_, *body, "body", fold_).translate_body();
     // One of several bodies runs (If); the larger one is planned for.
     if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;

@@ -1,4 +1,4 @@
-// What the tables of MLIR's ops share.
+// Parts that the tables of MLIR's ops share.
 #pragma once
 
 #include <string>

@@ -186,6 +186,58 @@ TEST_CASE("an If is one op with the work and the weights of its larger branch") 
   CHECK(graph.stated_work(y)->op_class == OpClass::matmul);
 }
 
+TEST_CASE("an If whose condition is a constant has the branch that runs alone") {
+  ModelFolder models;
+  // 16 elements of the branch that runs, 48 of the other; types, bytes and work are of the one.
+  const auto load = [&](const char* condition) {
+    return models.load(
+        parse_graph(std::string("g (float[2] x) => (y) <bool c = {") + condition + R"(}> {
+        y = If (c) <
+          then_branch = t () => (float[?] a) {
+            w = Constant<value = float[2] {1, 1}>()
+            a = Add(x, w)
+          },
+          else_branch = e () => (float[?] b) {
+            v = Constant<value = float[3, 2] {1, 2, 3, 4, 5, 6}>()
+            p = MatMul(v, x)
+            b = Neg(p)
+          }
+        >
+      })"));
+  };
+  for (const bool chosen : {true, false}) {
+    CAPTURE(chosen);
+    const LoadedModel model = load(chosen ? "1" : "0");
+    const OpId y = op(*model.graph, "y");
+    CHECK(type_text(*model.graph, "y") == (chosen ? "f32[2]" : "f32[3]"));
+    CHECK(model.graph->param_bytes(y) - 1 == (chosen ? 8 : 24));  // and the condition
+    CHECK(model.graph->stated_work(y)->op_class ==
+          (chosen ? OpClass::elementwise : OpClass::matmul));
+  }
+}
+
+TEST_CASE("an op with bodies holds the weights of the bodies in them") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(parse_graph(R"(g (float[2] x, bool k) => (y) <int64 m = {5}> {
+      y = Loop(m, , x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
+        d = Identity(c)
+        t = If (k) <
+          then_branch = yes () => (float[2] a) {
+            w = Constant<value = float[2] {1, 1}>()
+            a = Add(s, w)
+          },
+          else_branch = no () => (float[2] b) {
+            v = Constant<value = float[2, 2] {1, 2, 3, 4}>()
+            b = MatMul(v, s)
+          }
+        >
+      }>
+    })"));
+  // Either branch may run; 8 bytes count the trips.
+  CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 8 + 16 + 8);
+}
+
 TEST_CASE("a Loop has the work of its body times its trips") {
   static constexpr const char* kGraph =
       "g (float[2,3] x, float[3,3] w) => (y, all) <int64 m = {5}> { y, all = Loop(m, , x) <body = "
