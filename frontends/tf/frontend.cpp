@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "berth/error.h"
@@ -34,12 +35,17 @@ Library make_library(const ModelFile& file, const GraphDef& graph) {
 std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph,
                                     const std::vector<std::string>& asked) {
   std::vector<std::string> fetches;
+  std::optional<std::vector<Signature>> read;  // once, and where a name is no node's
   for (const std::string& fetch : asked) {
     const std::string_view name = std::string_view(fetch).substr(0, fetch.find(':'));
     const auto& nodes = graph.nodes();
-    const bool node = std::any_of(nodes.begin(), nodes.end(),
-                                  [&](const NodeDef& each) { return each.name == name; });
-    const std::vector<Signature> signatures = node ? std::vector<Signature>() : signatures_of(file);
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [&](const NodeDef& each) { return each.name == name; })) {
+      fetches.push_back(fetch);
+      continue;
+    }
+    if (!read) read = signatures_of(file);
+    const std::vector<Signature>& signatures = *read;
     const auto found = std::find_if(signatures.begin(), signatures.end(),
                                     [&](const Signature& each) { return each.name == fetch; });
     if (found != signatures.end() && !found->outputs.empty()) {
