@@ -156,11 +156,12 @@ std::string end_text(SearchEnd end) {
 
 std::string problem_text(const std::string& model, const Problem& problem) {
   const Graph& graph = problem.graph();
-  std::string text =
-      fmt::format("{}: {} ops, {} of parameters, on {} ({} devices); costs: {}",
-                  std::filesystem::path(model).filename().string(), format_count(graph.op_count()),
-                  format_bytes(graph.total_param_bytes()), problem.cluster().name(),
-                  problem.cluster().device_count(), problem.costs().source());
+  std::string text = fmt::format(
+      "{}: {} ops, {} of parameters, on {} ({} {}); costs: {}",
+      std::filesystem::path(model).filename().string(), format_count(graph.op_count()),
+      format_bytes(graph.total_param_bytes()), problem.cluster().name(),
+      problem.cluster().device_count(),
+      problem.cluster().device_count() == 1 ? "device" : "devices", problem.costs().source());
   if (problem.groups().count() != graph.op_count()) {
     text += fmt::format("; {} groups", format_count(problem.groups().count()));
   }

@@ -232,7 +232,7 @@ Fields::Fields(lua_State* L, const Value& table) : L_(L), table_(table) {
 }
 
 Value Fields::get(const char* key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   reserve_stack(L_, 1);
   if (table_.present()) {
     lua_pushstring(L_, key);

@@ -162,9 +162,9 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
   const Simplicity after = simplicity_of(graph, simplest);
   std::string note =
       cat("the simplest placement found within ", within * 100, " % of the best: ", after.cuts,
-          " cuts and ", after.transfers, " transfers on ", after.devices, " devices; policy '",
-          outcome.origin.policy, "' had ", before.cuts, ", ", before.transfers, " and ",
-          before.devices);
+          " cuts and ", after.transfers, " transfers on ", after.devices,
+          after.devices == 1 ? " device; policy '" : " devices; policy '", outcome.origin.policy,
+          "' had ", before.cuts, ", ", before.transfers, " and ", before.devices);
   Outcome simpler = simulated_outcome(outcome.problem, outcome.origin, std::move(simplest),
                                       bound_effort(settings));
   simpler.notes = std::move(outcome.notes);

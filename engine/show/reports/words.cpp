@@ -78,7 +78,8 @@ std::string waits_text(const Outcome& outcome) {
           ", transfers ", format_percent(shares.transfer_us / runtime_us), ", pauses ",
           format_percent(shares.pause_us / runtime_us), "; on average ",
           format_fixed(outcome.mean_busy_devices(), 2), " of ",
-          outcome.problem->cluster().device_count(), " devices work");
+          outcome.problem->cluster().device_count(),
+          outcome.problem->cluster().device_count() == 1 ? " device works" : " devices work");
   for (const std::string& line : replica_lines(outcome)) text += "; " + line;
   return text;
 }

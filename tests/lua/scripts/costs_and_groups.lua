@@ -40,6 +40,10 @@ check.test("bad costs are refused", function()
               graph)
   check.fails("'gpu': a cost for each of 4 ops expected, got 2", berth.costs,
               { us = { gpu = { 1, 2 } } }, graph, cluster)
+  local made, text = pcall(berth.problem, { graph = graph, cluster = cluster, gruops = 3 })
+  check.equal(made, false)
+  local named = select(2, text:gsub("%f[%a]groups,", ""))
+  check.equal(named, 1)  -- a setting and a table of groups share the field
   check.fails("unknown field 'cpu'.*gpu", berth.costs,
               { us = { gpu = { 1, 2, 3, 4 }, cpu = {} } }, graph, cluster)
   check.fails("berth.costs: .", berth.costs, { us = { gpu = { 1, 2, -3, 4 } } }, graph, cluster)
