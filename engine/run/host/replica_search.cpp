@@ -33,14 +33,14 @@ constexpr double kRoundPart = 1.0 / 3;
 /// Part of the budget that is kept for a whole step of groups.
 constexpr double kWholePart = 0.25;
 /// A step that is so much slower than the best one will not become the best.
-constexpr double kNoChance = 1.15;
+constexpr double kNoChance = 1.1;
 /// The same of one that has had its part of the time.
 constexpr double kLastChance = 1.05;
 /// Posing a plan for what may be a small gain takes at most that part of what is left.
 constexpr double kPosingPart = 0.15;
 /// The policy comes that near to a bound: what is slower than that will not be the best either.
 constexpr double kNearBound = 1.5;
-/// What is gained below this part of a step is not looked for.
+/// A gain of less than this part of a step is not looked for.
 constexpr double kLeastGain = 0.02;
 constexpr std::int64_t kSomeBytes = 1'000'000;
 /// Steps of more ops are not searched any more: in what time there is nothing would come of it.
