@@ -31,7 +31,7 @@ constexpr double kPlainPart = 0.2;
 /// Part of what is left for each round of the halving but the last, which gets the rest.
 constexpr double kRoundPart = 1.0 / 3;
 /// Part of the budget that is kept for a whole step of groups.
-constexpr double kWholePart = 0.25;
+constexpr double kWholePart = 0.1;
 /// A step that is so much slower than the best one will not become the best.
 constexpr double kNoChance = 1.1;
 /// The same of one that has had its part of the time.
