@@ -268,12 +268,13 @@ class ReplicaSearch {
     for (Tried& tried : running_) retire(std::move(tried));
     running_.clear();
   }
-  /// Leaves out those whose turns would be too short, the worst bounds first.
+  /// Leaves out those whose turns would be too short: the worst bounds first, and the plain step never.
   void drop_most() {
     const double amount = kRoundPart * (budget_.left() - kept_for_posing_s());
     const auto most = static_cast<std::size_t>(std::max(1.0, amount / budget_.least()));
-    std::stable_sort(running_.begin(), running_.end(),
-                     [](const Tried& a, const Tried& b) { return a.bound_us < b.bound_us; });
+    std::stable_sort(running_.begin(), running_.end(), [](const Tried& a, const Tried& b) {
+      return a.is_plain() != b.is_plain() ? a.is_plain() : a.bound_us < b.bound_us;
+    });
     if (running_.size() > most) running_.resize(most);
   }
   /// Posing cannot be stopped. The whole step of groups is improved, too.
@@ -304,8 +305,8 @@ class ReplicaSearch {
   void take_lead() {
     for (Tried& tried : tried_) {
       // However short the budget is.
-      const bool unplaced = tried.is_plain() || tried.is_grouped();
-      if (best_us() == kCannotRun && unplaced && tried.one.placement.empty())
+      const bool searched = tried.is_plain() || tried.is_grouped();
+      if (best_us() == kCannotRun && searched)
         steps_.search(tried.one, std::max(0.0, budget_.left()));
     }
     pose_best();
