@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/support/text.h"
 #include "clipped_momentum.h"
 
 using namespace berth;
@@ -103,5 +104,35 @@ TEST_CASE("one replica with a collective as one op has the step of all") {
       const double step_us = simulated(all.model, cluster, mirrored(all, plan, first)).runtime_us;
       CHECK(estimate_us == doctest::Approx(step_us).epsilon(0.02));
     }
+  }
+}
+
+TEST_CASE("a placement of a folded step over two devices has the step of all groups") {
+  const auto cluster = Cluster::preset("k80x4");
+  const SizedModel whole = test::clipped_momentum(*cluster, 8);
+  const SizedModel half = test::clipped_momentum(*cluster, 4);
+  const Training training = study_training(*whole.graph, *half.graph, 8);
+  // Groups on one PCIe switch, and groups whose transfers share the way between the switches.
+  for (const char* const text : {"gpu:0+gpu:1=4,gpu:2+gpu:3=4", "gpu:0+gpu:2=4,gpu:1+gpu:3=4"}) {
+    CAPTURE(text);
+    const ReplicaPlan plan = parse_replica_plan(text, *cluster, 8);
+    const Folded folded = fold(training, whole, half, *cluster, plan);
+    const auto& own = plan.replicas[0].devices;
+    const Graph& graph = *folded.model.graph;
+    Placement placement;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const std::string name = cat(graph.op_name(op), " ", graph.colocation(op));
+      const bool second = name.find("/w2") != name.npos || name.find("/w3") != name.npos;
+      placement.push_back(own[second ? 1 : 0]);
+    }
+    for (const auto& [op, reducer] : folded.reductions) {
+      placement[static_cast<std::size_t>(op)] = reducer;
+    }
+    const double estimate_us = simulated(folded.model, folded.cluster, placement).runtime_us;
+    const Replicated all =
+        replicate(training, whole, std::vector<SizedModel>{half, half}, *cluster, plan);
+    placement.resize(static_cast<std::size_t>(folded.ops_each));
+    const double step_us = simulated(all.model, cluster, mirrored(all, plan, placement)).runtime_us;
+    CHECK(estimate_us == doctest::Approx(step_us).epsilon(0.05));
   }
 }
