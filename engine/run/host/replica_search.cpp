@@ -326,7 +326,7 @@ class ReplicaSearch {
       const bool other = std::any_of(tried_.begin(), tried_.end(), [](const Tried& tried) {
         return tried.is_posed() && tried.us() < kCannotRun;
       });
-      if (other && is_dear(*best)) {
+      if (other && is_dear(*best, 1)) {
         tried_.erase(best);
       } else {
         pose(*best);
@@ -336,8 +336,9 @@ class ReplicaSearch {
     tries_buckets_ = false;
     try_buckets();
   }
-  bool is_dear(const Tried& tried) {
-    return !budget_.counts_proposals() && steps_.posing_s(tried.plan) > budget_.left();
+  /// Whether posing takes more than a part of what is left, where that is a time.
+  bool is_dear(const Tried& tried, double part) {
+    return !budget_.counts_proposals() && steps_.posing_s(tried.plan) > part * budget_.left();
   }
 
   /// Shared updates where they may make a plan the best.
@@ -373,7 +374,7 @@ class ReplicaSearch {
     if (best.is_plain() || best.is_grouped() || !best.is_posed()) return;
     if (best.us() < (1 + kLeastGain) * steps_.alone_us(best.plan)) return;
     for (const std::int64_t bytes : {32'000'000, 2'000'000}) {
-      if (budget_.stopped() || steps_.posing_s(best.plan) > kPosingPart * budget_.left()) return;
+      if (budget_.stopped() || is_dear(best, kPosingPart)) return;
       Tried other{.plan = best.plan};
       other.plan.bucket_bytes = bytes;
       other.varied = true;
