@@ -1,276 +1,192 @@
-// The order of the search: the plain step placed by the policy; a replica per device; fewer replicas of
-// several devices each, one placed by the policy and mirrored, with the fast links within groups or between
-// them; shares evened out where devices differ. Each gets a small part of the budget. Then those that the
-// policy can improve share what is left by halving: the plain step is one of them.
+// The order of the search: what all plans are like, by one replica of each with its reduction; those that the
+// policy can improve, and the plain step, share the time by halving; then the best are posed whole.
 //
-// Posing a step of replicas takes as long as thousands of proposals. So a plan is posed only where the
-// work of one replica, which is soon known, leaves it a chance.
+// Posing a step of replicas takes as long as thousands of proposals. One replica has as many ops as the plain
+// step, and a placement of it is one of all.
 #include "host/replica_search.h"
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
 #include <limits>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/simulator.h"
-#include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "host/replica_shares.h"
+#include "host/replica_steps.h"
+#include "replicas/folded.h"
 #include "replicas/owners.h"
 #include "support/units.h"
 
 namespace berth {
 namespace {
 
-constexpr double kDefaultBudget_s = 30;
-/// Parts of the budget: for the plain step before plans, and for one replica of each kind of group.
-constexpr double kPlainPart = 0.2, kGroupPart = 0.05;
+/// Part of the budget for the plain step before unequal shares are looked for.
+constexpr double kPlainPart = 0.2;
 /// Part of what is left for each round of the halving but the last, which gets the rest.
 constexpr double kRoundPart = 1.0 / 3;
-/// Groups are looked at while so much is left for those that lead: posing cannot be stopped, and one of a large
-/// graph takes seconds.
-constexpr double kLeftForBest = 0.5;
-/// A group whose replica alone is so much slower than the best step is not posed.
-constexpr double kNoChance = 1.25;
-/// Part of what a plan of groups gets that one replica has; all have the rest.
-constexpr double kOnePart = 0.5;
-/// Posing that takes more than this part of what is left is dear: for plans of which a replica alone takes at
-/// most so much of the best step, which then may not have had the time to become good.
-constexpr double kDearPart = 0.35, kDearChance = 0.5;
-/// A step that waits less for its reduction than this part of it has nothing to gain by other buckets.
-constexpr double kLeastWait = 0.02;
-/// Below this no search is begun: seconds, and proposals.
-constexpr double kLeast_s = 0.5, kLeastMoves = 1;
+/// Part of the budget that is kept for a whole step of groups.
+constexpr double kWholePart = 0.1;
+/// A step that is so much slower than the best one will not become the best.
+constexpr double kNoChance = 1.1;
+/// The same of one that has had its part of the time.
+constexpr double kLastChance = 1.05;
+/// Posing a plan for what may be a small gain takes at most that part of what is left.
+constexpr double kPosingPart = 0.15;
+/// The policy comes that near to a bound: what is slower than that will not be the best either.
+constexpr double kNearBound = 1.5;
+/// A gain of less than this part of a step is not looked for.
+constexpr double kLeastGain = 0.02;
+constexpr std::int64_t kSomeBytes = 1'000'000;
 /// Steps of more ops are not searched any more: in what time there is nothing would come of it.
 constexpr OpId kMostPolished = 80'000;
 
-struct Placed {
-  Task task;
-  Placement placement;
-  Evaluation evaluation;
-};
+bool before(const Tried& a, const Tried& b) {
+  return a.us() < b.us();
+}
 
-/// A plan with a placement; the plain step has no replicas.
-struct Tried {
-  ReplicaPlan plan;
-  Placed step;
-  Placed one;  ///< of a plan of several devices each: its first replica
-};
-
-bool is_grouped(const ReplicaPlan& plan) {
-  return std::any_of(plan.replicas.begin(), plan.replicas.end(),
-                     [](const auto& one) { return one.devices.size() > 1; });
+/// Whether groups of one plan are linked as those of the other, inside and to one another.
+bool linked_alike(const ReplicaPlan& a, const ReplicaPlan& b, const Cluster& cluster) {
+  const auto inside = [&](const ReplicaPlan& plan) {
+    double us = 0;
+    std::size_t channels = 0;
+    for (const DeviceId from : plan.replicas.front().devices) {
+      for (const DeviceId to : plan.replicas.front().devices) {
+        if (from == to) continue;
+        us += cluster.route(from, to).transfer_us(kSomeBytes);
+        channels += cluster.route(from, to).channels.size();
+      }
+    }
+    return std::pair(us, channels);
+  };
+  const auto around = [&](const ReplicaPlan& plan) {
+    double us = 0;
+    std::size_t channels = 0;
+    for (std::size_t position = 0; position < plan.replicas.front().devices.size(); ++position) {
+      const RingLink ring = ring_link(plan, position, cluster);
+      us += ring.latency_us + kSomeBytes / ring.bandwidth_bytes_per_s * 1e6;
+      channels += ring.channels.size();
+    }
+    return std::pair(us, channels);
+  };
+  return inside(a) == inside(b) && around(a) == around(b);
 }
 
 class ReplicaSearch {
  public:
   ReplicaSearch(Engine& engine, const std::string& model, const Settings& settings,
                 const RunHooks& hooks)
-      : engine_(engine),
-        model_(model),
+      : model_(model),
         settings_(settings),
         hooks_(hooks),
         cluster_(make_cluster(settings)),
         models_(engine, model, settings, cluster_),
         shares_(models_, *cluster_),
-        counts_(settings.moves.value_or(0) > 0),
-        budget_(counts_ ? static_cast<double>(*settings.moves)
-                        : settings.budget_s.value_or(kDefaultBudget_s)) {}
+        budget_(settings, hooks, models_),
+        steps_(engine, model, settings, hooks, models_, budget_),
+        tries_buckets_(*settings.replicate == "auto") {}
 
   Outcome run() {
-    began_ = std::chrono::steady_clock::now();
+    Tried plain = steps_.plain();
+    plain_problem_ = plain.one.task.problem;
     if (*settings_.replicate == "auto") {
-      keep(place_plain());
-      try {
-        static_cast<void>(models_.training());
-        plans();
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unsupported) throw;
-        note(cat("no replicas: ", error.what()));
-      }
+      run_auto(std::move(plain));
     } else {
       const ReplicaPlan plan = plan_of(*settings_.replicate, *cluster_, models_.batch());
-      consider(plan, left() / 4);
+      any_plan_ = true;
+      tried_.push_back(steps_.planned(plan));
       const std::size_t count = plan.replicas.size();
-      if (is_grouped(plan) && *settings_.replicate == std::to_string(count) && !stopped()) {
-        consider(even_plan(*cluster_, count, models_.batch(), FastLinks::between), left() / 4);
+      if (tried_.back().is_grouped()) {
+        if (*settings_.replicate == std::to_string(count)) add_other_links(count);
+        std::swap(tried_, running_);
+        halve();
       }
     }
-    halve();
+    take_lead();
     return finish();
   }
 
  private:
-  /// The rest of the budget, in its unit: seconds, or proposals where the settings limit those.
-  double left() const { return budget_ - (counts_ ? proposed_ : seconds()); }
-  /// Loading is no part of a budget, as it is none where a step is placed: here at several sizes.
-  double seconds() const { return seconds_since(began_) - models_.loading_s(); }
-  bool stopped() const {
-    return left() <= (counts_ ? kLeastMoves : kLeast_s) || is_over() ||
-           (hooks_.should_stop && hooks_.should_stop());
-  }
-  /// Whether a time that proposals have, too, is over.
-  bool is_over() const { return counts_ && settings_.budget_s && seconds() >= *settings_.budget_s; }
   void note(std::string text) {
     if (hooks_.note) hooks_.note(text);
     notes_.push_back(std::move(text));
   }
-
-  /// The lead is never given up. Others are kept as long as a search can improve them: the best of each number
-  /// of replicas.
-  bool keep(Tried tried) {
-    const bool first =
-        kept_.empty() || better(tried.step.evaluation, kept_.front().step.evaluation);
-    if (first && hooks_.progress && tried.step.evaluation.feasible) {
-      hooks_.progress(tried.step.evaluation.objective_us,
-                      cat(tried.plan.replicas.size(), " replicas"));
-    }
-    kept_.push_back(std::move(tried));
-    sort_kept();
-    std::set<std::size_t> counts;
-    std::erase_if(kept_, [&](const Tried& other) {
-      const bool best_of_count = counts.insert(other.plan.replicas.size()).second;
-      return &other != &kept_.front() && (!best_of_count || !runs(other));
-    });
-    return first;
-  }
-  void sort_kept() {
-    std::stable_sort(kept_.begin(), kept_.end(), [](const Tried& a, const Tried& b) {
-      return better(a.step.evaluation, b.step.evaluation);
-    });
-  }
-  /// Whether the policy has something to decide.
-  bool runs(const Tried& tried) const {
-    return (tried.plan.replicas.empty() || is_grouped(tried.plan)) &&
-           tried.step.task.problem->graph().op_count() <= kMostPolished;
-  }
   double best_us() const {
-    return kept_.empty() || !kept_.front().step.evaluation.feasible
-               ? kCannotRun
-               : kept_.front().step.evaluation.objective_us;
-  }
-
-  Settings inner(double amount) const {
-    Settings settings = settings_;
-    settings.replicate.reset();
-    if (counts_) {
-      settings.moves = static_cast<std::int64_t>(std::max(1.0, amount));
-      if (settings_.budget_s) {
-        settings.budget_s = std::max(0.0, *settings_.budget_s - seconds());
-      }
-    } else {
-      settings.budget_s = std::max(0.0, amount);
-    }
-    settings.bound = BoundEffort::none;
-    settings.prove.reset();
-    settings.certificate.reset();
-    settings.start.reset();
-    return settings;
-  }
-  RunHooks inner_hooks() const {
-    RunHooks hooks = hooks_;
-    hooks.initial.clear();
-    hooks.note = {};
-    return hooks;
-  }
-
-  Tried place_plain() {
-    TaskParts parts;
-    parts.costs = models_.whole().costs;
-    Tried plain;
-    const auto began = std::chrono::steady_clock::now();
-    plain.step.task = make_task(engine_, models_.whole().graph, cluster_, inner(0), parts);
-    plain.step.task.model = model_;
-    plain_problem_ = plain.step.task.problem;
-    // Until one is posed: the plain step's, and twice as much for making the graph.
-    posed_op_s_ = 3 * seconds_since(began) / plain_problem_->graph().op_count();
-    search(plain.step, kPlainPart * budget_);
-    return plain;
-  }
-
-  /// The policy goes on from the placement, if there is one. Leaves the better of the two; whether it is
-  /// another. `amount` of the budget, all of which counts as used.
-  bool search(Placed& placed, double amount) {
-    RunHooks hooks = inner_hooks();
-    if (!placed.placement.empty()) hooks.initial = {placed.placement};
-    Settings settings = inner(amount);
-    // The same proposals again would be of no use.
-    settings.seed = settings_.seed.value_or(hooks_.seed) + searches_++;
-    proposed_ += amount;
-    Outcome outcome = berth::place(engine_, placed.task, settings, hooks);
-    evaluations_ += outcome.search->evaluations;
-    simulated_ops_ += outcome.search->simulated_ops;
-    if (!placed.placement.empty() && !better(outcome.evaluation, placed.evaluation)) return false;
-    placed.placement = std::move(outcome.placement);
-    placed.evaluation = std::move(outcome.evaluation);
-    return true;
+    double least_us = kCannotRun;
+    for (const Tried& tried : tried_) least_us = std::min(least_us, tried.us());
+    return least_us;
   }
 
   // --- Plans -----------------------------------------------------------------------------------
 
-  void plans() {
+  void run_auto(Tried plain) {
     const std::vector<DeviceId> devices = accelerators(*cluster_);
     const auto most = std::min(devices.size(), static_cast<std::size_t>(models_.batch()));
-    if (most < 2) {
-      note("no replicas: there is one device for them");
-      return;
+    std::string none = most < 2 ? "there is one device for them" : "";
+    try {
+      static_cast<void>(models_.training());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      none = error.what();
     }
+    if (!none.empty()) {
+      note("no replicas: " + none);
+      running_.push_back(std::move(plain));
+      return halve();
+    }
+    any_plan_ = true;
     const bool alike = std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
       return cluster_->kind_of(device) == cluster_->kind_of(devices.front());
     });
     if (alike) {
-      consider(even_plan(*cluster_, most, models_.batch()), 0);
+      retire(steps_.planned(even_plan(*cluster_, most, models_.batch())));
     } else {
+      steps_.search(plain.one, kPlainPart * budget_.whole());
+      tried_.push_back(std::move(plain));
       unequal(devices);
+      plain = std::move(tried_.front());
+      tried_.erase(tried_.begin());
     }
+    plain.bound_us = lower_bound(*plain_problem_).us;
+    const double plain_bound_us = plain.bound_us;
+    if (plain_bound_us < best_us()) running_.push_back(std::move(plain));
     // Groups of several devices, the largest first: they have the least to reduce.
     for (std::size_t count = 2; count < most && alike; ++count) {
-      if (devices.size() % count != 0) continue;
-      for (const FastLinks links : {FastLinks::within, FastLinks::between}) {
-        if (stopped() || left() < kLeftForBest * budget_) break;
-        consider(even_plan(*cluster_, count, models_.batch(), links),
-                 std::min(left() / 2, kGroupPart * budget_));
+      if (devices.size() % count == 0) add_groups(count, plain_bound_us);
+    }
+    halve();
+  }
+  /// Devices of groups that are near one another, or of rings that are; the same on a switch.
+  void add_groups(std::size_t count, double plain_bound_us) {
+    const ReplicaPlan within = even_plan(*cluster_, count, models_.batch());
+    for (const FastLinks links : {FastLinks::within, FastLinks::between}) {
+      if (budget_.stopped()) return;
+      const ReplicaPlan plan = even_plan(*cluster_, count, models_.batch(), links);
+      if (links == FastLinks::between && linked_alike(plan, within, *cluster_)) continue;
+      Tried tried = steps_.planned(plan);
+      // With a bound above that of the plain step, nothing is gained by replicas.
+      tried.bound_us = lower_bound(tried.one.problem()).us;
+      if (tried.bound_us >= std::min(best_us(), plain_bound_us)) {
+        saw(plan, cat("takes at least ", format_us(tried.bound_us)));
+      } else {
+        running_.push_back(std::move(tried));
       }
     }
-    try_buckets();
-    try_shared_updates();
   }
-
-  /// The optimizer's ops once, for the values handed round.
-  void try_shared_updates() {
-    if (stopped() || kept_.front().plan.replicas.empty()) return;
-    ReplicaPlan plan = kept_.front().plan;
-    if (plan.share_updates || !can_share_updates(*models_.whole().graph)) return;
-    plan.share_updates = true;
-    consider(plan, 0);
-  }
-
-  /// Larger buckets wait longer, and lose less in latencies.
-  void try_buckets() {
-    const Tried& best = kept_.front();
-    if (best.plan.replicas.empty() || is_grouped(best.plan)) return;
-    const double waits_us = replica_times(traced(best)).waits_us;
-    if (waits_us < kLeastWait * best.step.evaluation.objective_us) return;
-    for (const std::int64_t bytes : {std::int64_t{32'000'000}, std::int64_t{2'000'000}}) {
-      if (stopped()) return;
-      ReplicaPlan plan = kept_.front().plan;
-      plan.bucket_bytes = bytes;
-      consider(plan, 0);
-    }
+  void add_other_links(std::size_t count) {
+    const ReplicaPlan plan = even_plan(*cluster_, count, models_.batch(), FastLinks::between);
+    if (!(plan == tried_.back().plan)) tried_.push_back(steps_.planned(plan));
   }
 
   /// Devices of several kinds: shares that let all end together, for all kinds and for the fastest.
   void unequal(const std::vector<DeviceId>& devices) {
     const std::vector<DeviceId> fastest = shares_.by_speed(devices);
-    for (std::size_t used = devices.size(); used > 1 && !stopped(); --used) {
+    for (std::size_t used = devices.size(); used > 1 && !budget_.stopped(); --used) {
       // The slowest device is left out next.
       std::vector<DeviceId> some(fastest.begin(),
                                  fastest.begin() + static_cast<std::ptrdiff_t>(used));
@@ -279,231 +195,202 @@ class ReplicaSearch {
         continue;  // all of a kind, or none
       }
       std::sort(some.begin(), some.end());
-      if (const auto plan = shares_.even_ends(some)) {
-        consider(*plan, 0);
-        improve_shares(*plan);
-      }
+      if (const auto plan = shares_.even_ends(some)) improve_shares(*plan);
     }
   }
   /// Moves samples between kinds as the simulated steps say, while that helps.
   void improve_shares(ReplicaPlan plan) {
-    for (int round = 0; round < 4 && !stopped() && last_; ++round) {
-      const auto next = shares_.shifted(plan, replica_times(*last_));
-      if (!next || !consider(*next, 0)) return;
+    for (int round = 0; round < 5 && !budget_.stopped(); ++round) {
+      if (const double us = steps_.alone_us(plan); us >= best_us()) {
+        return saw(plan, cat("not posed, a replica takes ", format_us(us)));
+      }
+      const double least_us = best_us();
+      tried_.push_back({.plan = plan});
+      pose(tried_.back());
+      if (tried_.back().us() >= least_us) return;
+      const auto next = shares_.shifted(plan, replica_times(ReplicaSteps::traced(tried_.back())));
+      if (!next) return;
       plan = *next;
     }
   }
 
-  // --- One plan --------------------------------------------------------------------------------
-
-  /// Whether it is the best so far. `amount`: for placing one replica of several devices.
-  bool consider(ReplicaPlan plan, double amount) {
-    const auto stage =
-        hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"),
-                                    counts_ ? std::numeric_limits<double>::infinity() : left())
-                     : nullptr;
-    any_plan_ = true;
-    last_.reset();
-    const bool searches = settings_.replicate == "auto";
-    const bool grouped = is_grouped(plan);
-    Tried tried;
-    if (grouped) tried.one = placed_one(plan, amount);
-    if (searches) {
-      const double alone_us =
-          grouped ? tried.one.evaluation.objective_us : least_of_own_devices_us(plan);
-      const double most_us = (is_dear(plan) ? kDearChance : grouped ? kNoChance : 1) * best_us();
-      if (alone_us >= most_us) {
-        saw(plan, alone_us < kCannotRun ? cat("not posed, a replica takes ", format_us(alone_us))
-                                        : std::string("does not fit"));
-        return false;
-      }
+  void pose(Tried& tried) {
+    const auto stage = hooks_.stage ? hooks_.stage(cat(tried.plan.replicas.size(), " replicas"),
+                                                   budget_.counts_proposals()
+                                                       ? std::numeric_limits<double>::infinity()
+                                                       : budget_.left())
+                                    : nullptr;
+    const double estimate_us = tried.us();
+    steps_.pose(tried);
+    saw(tried.plan, tried.us() < kCannotRun ? format_us(tried.us()) : "does not fit");
+    if (hooks_.progress && tried.us() < estimate_us) {
+      hooks_.progress(tried.us(), cat(tried.plan.replicas.size(), " replicas"));
     }
-    tried.plan = plan;
-    const auto began = std::chrono::steady_clock::now();
-    tried.step.task = replicated_task(engine_, models_, plan, settings_);
-    posed_op_s_ = seconds_since(began) / tried.step.task.problem->graph().op_count();
-    tried.step.placement = grouped ? mirror(tried) : own_devices(tried);
-    evaluate(tried.step);
-    if (searches) {
-      saw(plan, tried.step.evaluation.feasible ? format_us(tried.step.evaluation.objective_us)
-                                               : std::string("does not fit"));
-    }
-    last_ = traced(tried);
-    return keep(std::move(tried));
   }
   void saw(const ReplicaPlan& plan, const std::string& what) {
+    if (*settings_.replicate != "auto") return;
     seen_ += cat(seen_.empty() ? "" : "; ", plan.text(*cluster_), " ", what);
   }
-  void evaluate(Placed& placed) {
-    const Simulator simulator(placed.task.problem);
-    Simulator::Workspace workspace;
-    simulator.evaluate(placed.placement, workspace, placed.evaluation);
-    ++evaluations_;
-    simulated_ops_ += placed.task.problem->graph().op_count();
-  }
-  /// Whether posing the plan takes so much of what is left that it must be worth it.
-  bool is_dear(const ReplicaPlan& plan) const {
-    const double ops = static_cast<double>(plan.replicas.size()) *
-                       static_cast<double>(plain_problem_->graph().op_count());
-    return !counts_ && posed_op_s_ * ops > kDearPart * left();
-  }
-  /// A device does all of its replica. kCannotRun where one does not fit. Updates are shared from here on
-  /// where that alone leaves the plan a chance.
-  double least_of_own_devices_us(ReplicaPlan& plan) {
-    double each_us = 0, shared_us = 0;
-    std::set<std::pair<std::int64_t, KindId>> known;
-    for (const auto& replica : plan.replicas) {
-      const DeviceId device = replica.devices.front();
-      const KindId kind = cluster_->kind_of(device);
-      if (!known.emplace(replica.share, kind).second) continue;
-      const SizedModel& model = models_.at_size(replica.share);
-      Placed alone;
-      alone.task.problem = std::make_shared<const Problem>(model.graph, cluster_, model.costs);
-      alone.placement = one_device_placement(*alone.task.problem, device);
-      evaluate(alone);
-      if (!alone.evaluation.feasible) return kCannotRun;
-      const double us = alone.evaluation.objective_us;
-      const double others = 1 - 1 / static_cast<double>(plan.replicas.size());
-      each_us = std::max(each_us, us);
-      shared_us = std::max(shared_us, us - others * shares_.updates_us(replica.share, kind));
-    }
-    if (each_us >= best_us() && can_share_updates(*models_.whole().graph))
-      plan.share_updates = true;
-    return plan.share_updates ? shared_us : each_us;
-  }
-  static Outcome traced(const Tried& tried) {
-    Outcome outcome;
-    outcome.problem = tried.step.task.problem;
-    outcome.replicas = tried.step.task.replicas;
-    outcome.trace = Simulator(outcome.problem).trace(tried.step.placement);
-    return outcome;
-  }
 
-  /// Each replica on its own device, the rest on a host.
-  Placement own_devices(const Tried& tried) const {
-    const Problem& problem = *tried.step.task.problem;
-    const ReplicaFigures& figures = *tried.step.task.replicas;
-    const auto classes = problem.finest_groups();
-    Placement placement(at(problem.graph().op_count()), 0);
-    for (GroupId c = 0; c < classes->count(); ++c) {
-      const auto ops = classes->members(c);
-      const auto r = at(figures.replica_of[at(ops.front())]);
-      const auto runs = [&](DeviceId device) {
-        return std::all_of(ops.begin(), ops.end(),
-                           [&](OpId op) { return problem.cost_us(op, device) < kCannotRun; });
-      };
-      DeviceId device = tried.plan.replicas[r].devices.front();
-      for (DeviceId other = 0; !runs(device) && other < cluster_->device_count(); ++other) {
-        if (runs(other)) device = other;
-      }
-      for (const OpId op : ops) placement[at(op)] = device;
-    }
-    return placement;
-  }
+  // --- The time --------------------------------------------------------------------------------
 
-  /// One replica placed by the policy on its devices.
-  Placed placed_one(const ReplicaPlan& plan, double amount) {
-    check_alike(plan);
-    const auto& first = plan.replicas.front();
-    const auto known = placed_.find({first.share, first.devices});
-    if (known != placed_.end()) return known->second;
-    const SizedModel& model = models_.at_size(first.share);
-    Settings settings = inner(amount);
-    ConstraintRule rule;
-    rule.ops = {{.name = {}, .regex = ".*", .type = {}, .requested_device = {}}};
-    rule.devices = device_names(*cluster_, devices_with_hosts(*cluster_, first.devices));
-    settings.constraints.push_back(std::move(rule));
-    TaskParts parts;
-    parts.costs = model.costs;
-    Placed one;
-    one.task = make_task(engine_, model.graph, cluster_, settings, parts);
-    search(one, amount);
-    return placed_[{first.share, first.devices}] = std::move(one);
-  }
-  /// The others alike.
-  static Placement mirror(const Tried& tried) {
-    Replicated step;
-    step.ops_each = tried.one.task.problem->graph().op_count();
-    step.model.graph = tried.step.task.problem->shared_graph();
-    const auto& of = tried.step.task.replicas->replica_of;
-    step.reduction_replica.assign(
-        of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * tried.plan.replicas.size()),
-        of.end());
-    return mirrored(step, tried.plan, tried.one.placement);
-  }
-  void check_alike(const ReplicaPlan& plan) const {
-    const auto& first = plan.replicas.front().devices;
-    for (const auto& replica : plan.replicas) {
-      bool alike = replica.devices.size() == first.size();
-      for (std::size_t i = 0; alike && i < first.size(); ++i) {
-        alike = cluster_->kind_of(replica.devices[i]) == cluster_->kind_of(first[i]);
-      }
-      if (alike) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          "replicas: replicas of several devices have as many each, of the same kinds in the "
-          "same order, so that one placement serves all; give each replica one device, or "
-          "groups that are alike");
-    }
-  }
-
-  // --- The rest of the budget ------------------------------------------------------------------
-
-  /// Successive halving (Karnin, Koren and Somekh, ICML 2013): all that the policy can improve get as much;
-  /// the better half goes on.
+  /// Successive halving (Karnin, Koren and Somekh, ICML 2013): all that the policy can improve get as much; the
+  /// better half goes on, as far as it has a chance against the best so far.
   void halve() {
-    drop_hopeless();
-    std::vector<Tried> running;
-    std::optional<Tried> lead;
-    for (Tried& tried : kept_) {
-      if (runs(tried)) {
-        running.push_back(std::move(tried));
-      } else {
-        lead = std::move(tried);
+    drop_most();
+    bool first = true;
+    while (!running_.empty() && !budget_.stopped()) {
+      const double rival_us = best_us();
+      const auto count = static_cast<double>(running_.size());
+      const double amount = budget_.left() - kept_for_posing_s();
+      const bool alone = !first || rival_us > kNearBound * running_.front().bound_us;
+      const bool last = running_.size() == 1 && alone;
+      if (amount < budget_.least()) break;
+      for (Tried& tried : running_) {
+        steps_.search(tried.one, last ? amount : kRoundPart * amount / count);
+      }
+      std::stable_sort(running_.begin(), running_.end(), before);
+      if (last) break;
+      first = false;
+      const double least_us = std::min(rival_us, running_.front().us());
+      for (std::size_t left = (running_.size() + 1) / 2;
+           running_.size() > left ||
+           (!running_.empty() && running_.back().us() > kNoChance * least_us);) {
+        retire(std::move(running_.back()));
+        running_.pop_back();
+      }
+      // The last one gets all that is left, if not much is between it and another that is posed.
+      if (running_.size() == 1 && best_us() < running_.front().us()) {
+        pose_best();
+        if (running_.front().us() > kLastChance * best_us()) break;
       }
     }
-    kept_.clear();
-    while (!running.empty() && !stopped()) {
-      const auto count = static_cast<double>(running.size());
-      const double each = running.size() == 1 ? left() : kRoundPart * left() / count;
-      for (Tried& tried : running) {
-        if (!stopped()) improve(tried, std::min(each, left()));
-      }
-      if (running.size() == 1) break;
-      std::stable_sort(running.begin(), running.end(), [](const Tried& a, const Tried& b) {
-        return better(a.step.evaluation, b.step.evaluation);
-      });
-      running.resize((running.size() + 1) / 2);
-    }
-    kept_ = std::move(running);
-    if (lead) kept_.push_back(std::move(*lead));
-    sort_kept();
+    for (Tried& tried : running_) retire(std::move(tried));
+    running_.clear();
   }
-  /// The plain step is left out where its bound is above the lead.
-  void drop_hopeless() {
-    if (kept_.front().plan.replicas.empty()) return;
-    std::erase_if(kept_, [&](const Tried& tried) {
-      return tried.plan.replicas.empty() && lower_bound(*plain_problem()).us >= best_us();
+  /// Leaves out those whose turns would be too short: the worst bounds first, and the plain step never.
+  void drop_most() {
+    const double amount = kRoundPart * (budget_.left() - kept_for_posing_s());
+    const auto most = static_cast<std::size_t>(std::max(1.0, amount / budget_.least()));
+    std::stable_sort(running_.begin(), running_.end(), [](const Tried& a, const Tried& b) {
+      return a.is_plain() != b.is_plain() ? a.is_plain() : a.bound_us < b.bound_us;
     });
+    if (running_.size() > most) running_.resize(most);
   }
-  /// A plan of groups: one replica, then all.
-  void improve(Tried& tried, double amount) {
-    const bool grouped = is_grouped(tried.plan);
-    if (grouped && search(tried.one, kOnePart * amount)) {
-      Placed again;
-      again.task = tried.step.task;
-      again.placement = mirror(tried);
-      evaluate(again);
-      if (better(again.evaluation, tried.step.evaluation)) tried.step = std::move(again);
+  /// Posing cannot be stopped. The whole step of groups is improved, too.
+  double kept_for_posing_s() {
+    const Tried* best = nullptr;
+    bool groups = false;
+    for (const auto* list : {&tried_, &running_}) {
+      for (const Tried& tried : *list) {
+        groups = groups || (list == &running_ && tried.is_grouped());
+        if (best == nullptr || before(tried, *best)) best = &tried;
+      }
     }
-    search(tried.step, grouped ? (1 - kOnePart) * amount : amount);
+    if (best != nullptr && best->us() < kCannotRun) groups = best->is_grouped();
+    const bool poses = best != nullptr && !best->is_posed() && !budget_.counts_proposals();
+    return (groups ? kWholePart * budget_.whole() : 0) + (poses ? steps_.posing_s(best->plan) : 0);
+  }
+  /// It gets no more time, and is a plan as any other.
+  void retire(Tried tried) {
+    const double us = tried.us();
+    if (!tried.is_plain())
+      saw(tried.plan, us < kCannotRun ? "about " + format_us(us) : "does not fit");
+    tried_.push_back(std::move(tried));
+  }
+
+  // --- The lead --------------------------------------------------------------------------------
+
+  /// The best becomes the only one, and gets what is left.
+  void take_lead() {
+    for (Tried& tried : tried_) {
+      // However short the budget is.
+      const bool searched = tried.is_plain() || tried.is_grouped();
+      if (best_us() == kCannotRun && searched)
+        steps_.search(tried.one, std::max(0.0, budget_.left()));
+    }
+    pose_best();
+    std::swap(tried_.front(), *std::min_element(tried_.begin(), tried_.end(), before));
+    tried_.resize(1);
+    Tried& lead = tried_.front();
+    const bool runs = lead.is_plain() || (lead.is_grouped() && lead.is_posed() &&
+                                          lead.step.problem().graph().op_count() <= kMostPolished);
+    if (runs && !budget_.stopped()) steps_.search(lead.whole(), budget_.left());
+  }
+  /// Poses what may be the best of those that get no more time, until the best of them is posed.
+  void pose_best() {
+    add_variants();
+    for (;;) {
+      const auto best = std::min_element(tried_.begin(), tried_.end(), before);
+      if (best->is_posed() || !best->can_be_posed()) break;
+      const bool other = std::any_of(tried_.begin(), tried_.end(), [](const Tried& tried) {
+        return tried.is_posed() && tried.us() < kCannotRun;
+      });
+      if (other && is_dear(*best, 1)) {
+        tried_.erase(best);
+      } else {
+        pose(*best);
+      }
+    }
+    if (!tries_buckets_) return;
+    tries_buckets_ = false;
+    try_buckets();
+  }
+  /// Whether posing takes more than a part of what is left, where that is a time.
+  bool is_dear(const Tried& tried, double part) {
+    return !budget_.counts_proposals() && steps_.posing_s(tried.plan) > part * budget_.left();
+  }
+
+  /// Shared updates where they may make a plan the best.
+  void add_variants() {
+    if (*settings_.replicate != "auto") return;
+    const double chance_us = kNoChance * best_us();
+    std::vector<Tried> more;
+    for (Tried& tried : tried_) {
+      if (tried.is_plain() || tried.varied || tried.us() >= chance_us) continue;
+      tried.varied = true;
+      const bool estimated = !tried.is_posed() && !tried.is_grouped();
+      if (!can_share_updates(*models_.whole().graph)) continue;
+      const auto& first = tried.plan.replicas.front();
+      const KindId kind = cluster_->kind_of(first.devices.front());
+      const double others = 1 - 1 / static_cast<double>(tried.plan.replicas.size());
+      const double saves_us = others * shares_.updates_us(first.share, kind) /
+                              static_cast<double>(first.devices.size());
+      const double guess_us = tried.us() - saves_us;
+      if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
+      if (!estimated && tried.us() > best_us()) continue;
+      Tried shared = tried;
+      shared.plan.share_updates = true;
+      shared.step = {};
+      shared.guess_us = guess_us;
+      more.push_back(std::move(shared));
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(tried_));
+  }
+  /// Larger buckets wait longer, and lose less in latencies: of the best, if it waits for its reduction. An estimate
+  /// knows nothing of buckets that wait for one another.
+  void try_buckets() {
+    const Tried best = *std::min_element(tried_.begin(), tried_.end(), before);
+    if (best.is_plain() || best.is_grouped() || !best.is_posed()) return;
+    if (best.us() < (1 + kLeastGain) * steps_.alone_us(best.plan)) return;
+    for (const std::int64_t bytes : {32'000'000, 2'000'000}) {
+      if (budget_.stopped() || is_dear(best, kPosingPart)) return;
+      Tried other{.plan = best.plan};
+      other.plan.bucket_bytes = bytes;
+      other.varied = true;
+      tried_.push_back(std::move(other));
+      pose(tried_.back());
+    }
   }
 
   // --- The result ------------------------------------------------------------------------------
 
   Outcome finish() {
-    const Placed& best = kept_.front().step;
-    const bool plain = best.task.replicas == nullptr;
+    Tried& lead = tried_.front();
+    const Placed& best = lead.whole();
+    if (best.placement.empty()) {
+      throw steps_.nothing_fits().value_or(Error(ErrorCode::infeasible, "no plan fits"));
+    }
     Outcome outcome;
     outcome.problem = best.task.problem;
     outcome.placement = best.placement;
@@ -516,31 +403,23 @@ class ReplicaSearch {
     outcome.origin.seed = settings_.seed.value_or(hooks_.seed);
     outcome.origin.settings = best.task.settings;
     compare_with_one_device(outcome);
-    if (plain && any_plan_) {
+    if (lead.is_plain() && any_plan_) {
       note("a placement of whole ops is faster than the replicas that were found");
     }
     if (settings_.bound != BoundEffort::none) bound(outcome);
     if (!seen_.empty()) note("plans tried: " + seen_);
     outcome.notes.insert(outcome.notes.end(), notes_.begin(), notes_.end());
     outcome.search.emplace();
-    outcome.search->evaluations = evaluations_;
-    outcome.search->simulated_ops = simulated_ops_;
-    outcome.search->wall_s = seconds_since(began_);
-    outcome.search->end = stopped() ? SearchEnd::budget : SearchEnd::done;
+    outcome.search->evaluations = steps_.evaluations();
+    outcome.search->simulated_ops = steps_.simulated_ops();
+    outcome.search->wall_s = budget_.wall_s();
+    outcome.search->end = budget_.stopped() ? SearchEnd::budget : SearchEnd::done;
     return outcome;
   }
 
-  const std::shared_ptr<const Problem>& plain_problem() {
-    if (plain_problem_ == nullptr) {
-      TaskParts parts;
-      parts.costs = models_.whole().costs;
-      plain_problem_ = make_task(engine_, models_.whole().graph, cluster_, inner(0), parts).problem;
-    }
-    return plain_problem_;
-  }
   /// The plain step on one device: its ops stand for those of the first replica.
   void compare_with_one_device(Outcome& outcome) {
-    const auto evaluator = make_simulation_evaluator(plain_problem(), /*threads=*/1);
+    const auto evaluator = make_simulation_evaluator(plain_problem_, /*threads=*/1);
     outcome.best_single = best_single_device(*evaluator);
     if (outcome.best_single.device == kNoDevice) return;
     outcome.best_single.placement.resize(at(outcome.problem->graph().op_count()),
@@ -548,7 +427,7 @@ class ReplicaSearch {
   }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
-    const LowerBound plain = lower_bound(*plain_problem(), effort);
+    const LowerBound plain = lower_bound(*plain_problem_, effort);
     if (!any_plan_) {
       outcome.bound = plain;
       return;
@@ -559,53 +438,24 @@ class ReplicaSearch {
     outcome.bound = {found.us, found.basis};
   }
 
-  Engine& engine_;
   const std::string& model_;
   const Settings& settings_;
   const RunHooks& hooks_;
-  std::chrono::steady_clock::time_point began_;
   std::shared_ptr<const Cluster> cluster_;
   ReplicaModels models_;
   ReplicaShares shares_;
-  double posed_op_s_ = 0;  // of a step of replicas, by op
-  bool counts_;            // proposals, not seconds
-  double budget_;          // in either
-  double proposed_ = 0;
-  std::uint64_t searches_ = 0;
+  ReplicaBudget budget_;
+  ReplicaSteps steps_;
   std::shared_ptr<const Problem> plain_problem_;
-  std::vector<Tried> kept_;  // the best first
-  // One replica's ops, by its samples and devices.
-  std::map<std::pair<std::int64_t, std::vector<DeviceId>>, Placed> placed_;
+  std::vector<Tried> running_;  // the policy improves them
+  std::vector<Tried> tried_;    // the others
   bool any_plan_ = false;
-  std::optional<Outcome> last_;  // the step of the plan that was considered last
+  bool tries_buckets_;
   std::vector<std::string> notes_;
   std::string seen_;
-  std::int64_t evaluations_ = 0, simulated_ops_ = 0;
 };
 
 }  // namespace
-
-Task replicated_task(Engine& engine, ReplicaModels& models, const ReplicaPlan& plan,
-                     const Settings& settings) {
-  PosedReplicas posed = pose_replicas(models, plan);
-  Settings inner = settings;
-  inner.replicate.reset();
-  inner.constraints.insert(inner.constraints.end(), posed.rules.begin(), posed.rules.end());
-  TaskParts parts;
-  parts.costs = posed.step.model.costs;
-  Task task = make_task(engine, posed.step.model.graph, models.cluster(), inner, parts);
-  Settings stored = parse_settings(task.settings, "settings");
-  stored.constraints = settings.constraints;
-  stored.replicate = posed.figures->plan;
-  stored.costs = settings.costs;
-  if (stored.costs && stored.costs->find_first_of("/.") != std::string::npos) {
-    stored.costs = std::filesystem::absolute(*stored.costs).string();
-  }
-  task.settings = settings_json(stored);
-  task.notes.insert(task.notes.begin(), models.notes().begin(), models.notes().end());
-  task.replicas = std::move(posed.figures);
-  return task;
-}
 
 void check_replicable(const Settings& settings) {
   constexpr std::string_view kUnserved[] = {"tool",   "within",      "constraints", "soft",

@@ -9,10 +9,6 @@
 
 namespace berth {
 
-/// The problem of a plan. Its settings name the plan, so that the placement can be simulated again.
-[[nodiscard]] Task replicated_task(Engine& engine, ReplicaModels& models, const ReplicaPlan& plan,
-                                   const Settings& settings);
-
 /// Throws Error(unsupported) for settings that a replicated step does not serve.
 void check_replicable(const Settings& settings);
 

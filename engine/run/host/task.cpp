@@ -11,6 +11,7 @@
 #include "berth/support/text.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
+#include "host/replica_steps.h"
 #include "host/simplest_run.h"
 #include "host/states_apart.h"
 #include "ops/gpu_kernels.h"

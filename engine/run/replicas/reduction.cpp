@@ -1,13 +1,26 @@
 // The ring of a reduction: its order and its time.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "berth/replicas.h"
 #include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "replicas/folded.h"
 
 namespace berth {
 namespace {
+
+/// Time in which every device adds a chunk to another.
+double sum_us(std::int64_t chunk, const Device& device) {
+  Work work;
+  work.flops = static_cast<double>(chunk) / 4;
+  work.bytes = 3.0 * static_cast<double>(chunk);
+  work.op_class = OpClass::elementwise;
+  if (device.flops <= 0 || device.memory_bandwidth <= 0) return 0;
+  return roofline_us(work, device) + device.op_overhead_us;
+}
 
 /// Orders of up to this many devices are all tried.
 constexpr std::size_t kMostTried = 8;
@@ -66,21 +79,121 @@ double ring_us(std::int64_t bytes, std::span<const DeviceId> devices, const Clus
   if (k < 2) return 0;
   const auto order = ring_order(devices, cluster);
   const std::int64_t chunk = bytes / static_cast<std::int64_t>(k);
-  double transfer_us = 0, sum_us = 0;
+  double transfer_us = 0, adds_us = 0;
   for (std::size_t i = 0; i < k; ++i) {
     const DeviceId src = devices[order[i]], dst = devices[order[(i + 1) % k]];
     transfer_us = std::max(transfer_us, cluster.route(src, dst).transfer_us(chunk));
-    const Device& device = cluster.device(dst);
-    Work work;
-    work.flops = static_cast<double>(chunk) / 4;
-    work.bytes = 3.0 * static_cast<double>(chunk);
-    work.op_class = OpClass::elementwise;
-    if (device.flops > 0 && device.memory_bandwidth > 0) {
-      sum_us = std::max(sum_us, roofline_us(work, device) + device.op_overhead_us);
-    }
+    adds_us = std::max(adds_us, sum_us(chunk, cluster.device(dst)));
   }
   const auto rounds = static_cast<double>(k - 1);
-  return 2 * rounds * transfer_us + rounds * sum_us;
+  return 2 * rounds * transfer_us + rounds * adds_us;
+}
+
+RingLink ring_link(const ReplicaPlan& plan, std::size_t position, const Cluster& cluster) {
+  std::vector<DeviceId> first;
+  for (const auto& replica : plan.replicas) first.push_back(replica.devices.front());
+  const std::vector<std::size_t> order = ring_order(first, cluster);
+  RingLink ring;
+  ring.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
+  std::map<ChannelId, int> uses;
+  const auto device = [&](std::size_t i) {
+    return plan.replicas[order[i % order.size()]].devices[position];
+  };
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (device(i) == device(i + 1)) continue;
+    const Route& route = cluster.route(device(i), device(i + 1));
+    ring.bandwidth_bytes_per_s = std::min(ring.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
+    ring.latency_us = std::max(ring.latency_us, route.latency_us);
+    for (const ChannelId channel : route.channels) ++uses[channel];
+  }
+  // A channel carries one transfer at a time.
+  int at_once = 1;
+  for (const auto& [channel, links] : uses) {
+    at_once = std::max(at_once, links);
+    ring.channels.push_back(cluster.channel_name(channel));
+  }
+  const auto k = static_cast<double>(order.size());
+  const double rounds = 2 * (k - 1) * at_once;
+  ring.bandwidth_bytes_per_s *= k / rounds;
+  ring.latency_us *= rounds;
+  return ring;
+}
+
+namespace {
+
+/// Transfers of all replicas at once where the first has one from `src` to `dst`, hosts being everybody's: the most of
+/// which a channel or a host carries.
+int at_once(const ReplicaPlan& plan, DeviceId src, DeviceId dst, const Cluster& cluster) {
+  const auto& own = plan.replicas.front().devices;
+  const auto in = [&](const ReplicaPlan::Replica& replica, DeviceId device) {
+    const auto place = std::find(own.begin(), own.end(), device);
+    return place == own.end() ? device : replica.devices[at(place - own.begin())];
+  };
+  const bool hosted = std::find(own.begin(), own.end(), src) == own.end() ||
+                      std::find(own.begin(), own.end(), dst) == own.end();
+  int most = hosted ? static_cast<int>(plan.replicas.size()) : 1;
+  std::map<ChannelId, int> uses;
+  for (const auto& replica : plan.replicas) {
+    for (const ChannelId channel : cluster.route(in(replica, src), in(replica, dst)).channels) {
+      most = std::max(most, ++uses[channel]);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+std::size_t reducer_count(const ReplicaPlan& plan) {
+  const std::size_t devices = plan.replicas.front().devices.size();
+  return devices == 1 ? 1 : 2 * devices;
+}
+
+std::shared_ptr<const Cluster> with_reducers(const ReplicaPlan& plan, const Cluster& cluster) {
+  constexpr double kAtOnce = 1e30;  // bytes per second
+  std::vector<Device> devices;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    devices.push_back(cluster.device(device));
+  }
+  std::string name = "reducer";
+  const auto is_taken = [&](const Device& each) {
+    return each.name.starts_with(name) || each.kind == name;
+  };
+  while (std::any_of(devices.begin(), devices.end(), is_taken)) name += "'";
+  std::vector<LinkSpec> links = cluster.links();
+  const auto add_link = [&](const std::string& src, const std::string& dst, RingLink link) {
+    links.push_back({src, dst, link.bandwidth_bytes_per_s, link.latency_us,
+                     std::move(link.channels), /*parallel=*/false});
+  };
+  const auto& own = plan.replicas.front().devices;
+  std::vector<DeviceId> used = own;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    if (cluster.device(device).host) used.push_back(device);
+  }
+  for (const DeviceId src : used) {
+    for (const DeviceId dst : used) {
+      if (src == dst) continue;
+      const Route& route = cluster.route(src, dst);
+      const int times = at_once(plan, src, dst, cluster);
+      if (times == 1 || route.parallel) continue;
+      RingLink link{route.bandwidth_bytes_per_s / times, route.latency_us * times, {}};
+      for (const ChannelId channel : route.channels) {
+        link.channels.push_back(cluster.channel_name(channel));
+      }
+      add_link(cluster.device(src).name, cluster.device(dst).name, std::move(link));
+    }
+  }
+  for (std::size_t i = 0; i < reducer_count(plan); ++i) {
+    Device device;
+    device.name = cat(name, ":", i);
+    device.kind = name;
+    add_link("*", device.name, {kAtOnce, 0, {}});
+    add_link(device.name, "*", {kAtOnce, 0, {}});
+    for (std::size_t position = 0; position < own.size(); ++position) {
+      add_link(cluster.device(own[position]).name, device.name, ring_link(plan, position, cluster));
+    }
+    devices.push_back(std::move(device));
+  }
+  return std::make_shared<const Cluster>(cluster.name(), std::move(devices), links);
 }
 
 }  // namespace berth

@@ -12,6 +12,8 @@
 // sums are the values that the owner's updates give:
 //
 //   pack -> chunk c: replica c+1 .. adds its own .. replica c has the sum -> updates -> given -> take
+//
+// Folded: one replica alone, and each bucket's ring is one op on a device of its own.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -20,6 +22,7 @@
 #include "berth/replicas.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "replicas/folded.h"
 #include "replicas/owners.h"
 
 namespace berth {
@@ -34,6 +37,7 @@ class Emitter {
         models_(models),
         cluster_(cluster),
         plan_(plan),
+        copies_(models.size()),
         builder_(whole.graph->name(), "berth"),
         us_(at(cluster.kind_count())) {
     step_.ops_each = whole.graph->op_count();
@@ -59,11 +63,14 @@ class Emitter {
   }
 
   Replicated run() {
-    const std::size_t k = plan_.replicas.size();
-    tensors_.resize(k);
-    for (std::size_t r = 0; r < k; ++r) add_ops(r);
-    if (k > 1) reduce();
-    for (std::size_t r = 0; r < k; ++r) connect(r);
+    tensors_.resize(copies_);
+    for (std::size_t r = 0; r < copies_; ++r) add_ops(r);
+    if (copies_ > 1) {
+      reduce();
+    } else if (plan_.replicas.size() > 1) {
+      fold_reduction();
+    }
+    for (std::size_t r = 0; r < copies_; ++r) connect(r);
     std::shared_ptr<const Graph> graph = builder_.build();
     graph = with_roles(*graph);
     step_.model.costs = std::make_shared<const Costs>(std::move(us_), std::move(workspace_),
@@ -71,6 +78,9 @@ class Emitter {
     step_.model.graph = std::move(graph);
     return std::move(step_);
   }
+
+  /// The reductions of a folded step, by bucket.
+  const std::vector<OpId>& reductions() const { return reductions_; }
 
  private:
   /// Whether another replica computes the op for this one.
@@ -465,17 +475,64 @@ class Emitter {
     ++step_.buckets;
   }
 
+  /// A collective is one op, on the kind of device behind the cluster's.
+  void fold_reduction() {
+    const auto k = static_cast<std::int64_t>(plan_.replicas.size());
+    reduced_.assign(1, std::vector<TensorId>(at(whole_.graph->tensor_count()), kNoTensor));
+    // A host has the ops of all replicas.
+    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
+      const auto& own = plan_.replicas.front().devices;
+      const bool is_own = std::any_of(own.begin(), own.end(), [&](DeviceId device) {
+        return cluster_.kind_of(device) == kind;
+      });
+      for (double& us : us_[at(kind)]) us *= is_own ? 1 : static_cast<double>(k);
+    }
+    us_.emplace_back(at(step_.ops_each), kCannotRun);
+    const auto add_own = [&](const char* name, const Training::Gradient& first,
+                             std::int64_t summed_bytes) {
+      const OpId op = add(0, name, "AllReduce", first, summed_bytes);
+      us_.back().push_back(kCannotRun);
+      return op;
+    };
+    for (const auto& bucket : buckets_) {
+      const bool sparse = bucket.front().sparse;
+      const SizedModel& sized = sparse ? models_[0] : whole_;
+      std::int64_t bytes = 0;
+      for (const auto& gradient : bucket) bytes += sized.graph->bytes(gradient.tensor);
+      const OpId pack = add_own("pack", bucket.front(), 0);
+      // Rows go round once, and whole: k - 1 rounds.
+      const TensorId sent = give(pack, sparse ? bytes * k / 2 : bytes);
+      const OpId reduction = builder_.add_op(
+          cat("reducer_", at(step_.buckets) % reducer_count(plan_), "/", step_.buckets),
+          "AllReduce");
+      reductions_.push_back(reduction);
+      builder_.set_work(reduction, Work{.launches = 0});
+      builder_.add_input(reduction, sent);
+      for (auto& of_kind : us_) of_kind.push_back(kCannotRun);
+      us_.back().back() = 0;
+      workspace_.push_back(0);
+      const OpId join = add_own("join", bucket.front(), sparse ? 0 : bytes * (k - 1) / k);
+      builder_.add_input(join, give(reduction, bytes));
+      for (const auto& gradient : bucket) {
+        builder_.add_input(pack, tensors_[0][at(gradient.tensor)]);
+        reduced_[0][at(gradient.tensor)] =
+            builder_.add_output(join, info_of(*whole_.graph, gradient.tensor));
+      }
+      ++step_.buckets;
+    }
+  }
+
   /// The constants and states of every replica.
   std::shared_ptr<const Graph> with_roles(const Graph& graph) const {
     const Graph& plain = *whole_.graph;
     std::vector<Graph::Constant> roles(at(graph.op_count()), Graph::Constant::no);
-    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+    for (std::size_t r = 0; r < copies_; ++r) {
       for (OpId op = 0; op < plain.op_count(); ++op) {
         roles[at(op_of(r, op))] = plain.constant_role(op);
       }
     }
     std::vector<Graph::State> states;
-    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+    for (std::size_t r = 0; r < copies_; ++r) {
       for (const Graph::State& state : plain.states()) {
         states.push_back({tensors_[r][at(state.result)], op_of(r, state.input)});
       }
@@ -489,6 +546,7 @@ class Emitter {
   std::span<const SizedModel> models_;
   const Cluster& cluster_;
   const ReplicaPlan& plan_;
+  std::size_t copies_;  // replicas that are emitted: all, or of a folded step one
   bool one_device_ = true;
   std::vector<std::size_t> ring_;  // replicas in the order of the ring
   std::vector<std::vector<Training::Gradient>> buckets_;
@@ -503,6 +561,7 @@ class Emitter {
   std::vector<std::int64_t> workspace_;
   std::vector<std::vector<TensorId>> tensors_;  // by replica, then tensor
   std::vector<std::vector<TensorId>> reduced_;  // the same, where it is reduced
+  std::vector<OpId> reductions_;                // of a folded step, by bucket
   Replicated step_;
 };
 
@@ -512,6 +571,23 @@ Replicated replicate(const Training& training, const SizedModel& whole,
                      std::span<const SizedModel> models, const Cluster& cluster,
                      const ReplicaPlan& plan) {
   return Emitter(training, whole, models, cluster, plan).run();
+}
+
+Folded fold(const Training& training, const SizedModel& whole, const SizedModel& one,
+            const Cluster& cluster, const ReplicaPlan& plan) {
+  ReplicaPlan each = plan;
+  each.share_updates = false;
+  Emitter emitter(training, whole, std::span(&one, 1), cluster, each);
+  Replicated step = emitter.run();
+  Folded folded;
+  folded.model = std::move(step.model);
+  folded.ops_each = step.ops_each;
+  folded.cluster = with_reducers(plan, cluster);
+  for (const OpId op : emitter.reductions()) {
+    const auto reducer = folded.reductions.size() % reducer_count(plan);
+    folded.reductions.emplace_back(op, cluster.device_count() + static_cast<DeviceId>(reducer));
+  }
+  return folded;
 }
 
 Placement mirrored(const Replicated& step, const ReplicaPlan& plan, const Placement& first) {
