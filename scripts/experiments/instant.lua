@@ -8,9 +8,11 @@
 -- learn FILE    learns the rules from the families' training graphs and writes them; the rest is not done. Held-out
 --               graphs are those that placeto_families.lua tests on
 -- --models      other graphs, beside the families'; those of a cluster are one set
--- --policies    names with options behind colons; "nearest" carries over what `auto` makes in two seconds of the training
---               graph of the family that is nearest in size: by name, else by type and position. The first is compared
---               with the others, and with itself in ten times the time
+-- --policies    names with options behind colons; "nearest" carries over what `auto` makes in two seconds of the most
+--               similar training graph: by name, else by type and position. It has most types of ops in common, and of
+--               those that have as many it is nearest in size. A graph that has less than half of its ops in common with
+--               every training graph is listed as one without a similar one. The first is compared with the others, and
+--               with itself in ten times the time
 -- --budgets     seconds, for each placement, on one thread
 --
 -- A figure is the runtime as a share of one device's; of a graph's seeds the median counts. Seconds count alike on an idle
@@ -86,40 +88,80 @@ local function by_type(graph)
   return types
 end
 
-local teachers = {}
-
-local function nearest(problem, family)
-  local graph, best = problem:graph(), nil
-  for _, other in ipairs((split(family))) do
-    local distance = math.abs(math.log(other:op_count() / graph:op_count()))
-    if not best or distance < best.distance then best = { graph = other, distance = distance } end
+-- The share of ops of each type.
+local function types_of(graph)
+  local shares, count = {}, graph:op_count()
+  for op = 1, count do
+    local type_name = graph:op_type(op)
+    shares[type_name] = (shares[type_name] or 0) + 1 / count
   end
-  local key = best.graph:name() .. problem:cluster():name()
-  if not teachers[key] then
-    local taught = berth.problem { graph = best.graph, cluster = problem:cluster() }
-    teachers[key] = (berth.policy("auto", { threads = 1 }):place(taught, { seed = 1, budget_s = TEACHER_S }))
-  end
-  return best.graph, teachers[key]
+  return shares
 end
 
--- The placement, and the seconds that carrying it over took.
-local function carried_over(problem, family)
-  local other, placement = nearest(problem, family)
-  local began_s, graph, types = berth.clock(), problem:graph(), by_type(other)
-  local devices = {}
-  for type_name, ops in pairs(by_type(graph)) do
-    for i, op in ipairs(ops) do
-      local twin, twins = other:find(graph:op_name(op)), types[type_name]
-      if not twin and twins then twin = twins[math.ceil(i * #twins / #ops)] end
-      devices[op] = twin and placement[twin] or 1
+local function in_common(shares, others)
+  local sum = 0
+  for type_name, share in pairs(shares) do sum = sum + math.min(share, others[type_name] or 0) end
+  return sum
+end
+
+local trained_on
+
+-- The most similar training graph, and the share of ops that it has in common.
+local function most_similar(graph)
+  if not trained_on then
+    trained_on = {}
+    for _, family in ipairs(families.names) do
+      for _, other in ipairs((split(family))) do trained_on[#trained_on + 1] = { graph = other, types = types_of(other) } end
     end
   end
-  return devices, berth.clock() - began_s
+  local types, best = types_of(graph), nil
+  for _, other in ipairs(trained_on) do
+    local common = in_common(types, other.types)
+    local distance = math.abs(math.log(other.graph:op_count() / graph:op_count()))
+    local closer = not best or common > best.common + 0.01
+    if closer or common > best.common - 0.01 and distance < best.distance then
+      best = { graph = other.graph, common = common, distance = distance }
+    end
+  end
+  return best.graph, best.common
+end
+
+local teachers = {}
+
+local function taught(other, cluster)
+  local key = other:name() .. cluster:name()
+  if not teachers[key] then
+    local problem = berth.problem { graph = other, cluster = cluster }
+    teachers[key] = (berth.policy("auto", { threads = 1 }):place(problem, { seed = 1, budget_s = TEACHER_S }))
+  end
+  return teachers[key]
+end
+
+-- The placement; groups are where the first of their ops that has a twin is, or all else is.
+local function carried_over(problem)
+  local graph, groups = problem:graph(), problem:groups()
+  local other = most_similar(graph)
+  local placement, types = taught(other, problem:cluster()), by_type(other)
+  local device_of_group, all_of, so_far = {}, by_type(graph), {}
+  for _, op in ipairs(graph:topological_order()) do
+    local type_name = graph:op_type(op)
+    so_far[type_name] = (so_far[type_name] or 0) + 1
+    local twin, twins = other:find(graph:op_name(op)), types[type_name]
+    if not twin and twins then twin = twins[math.ceil(so_far[type_name] * #twins / #all_of[type_name])] end
+    local group = groups:of(op)
+    if twin and not device_of_group[group] and problem:can_run(group, placement[twin]) then
+      device_of_group[group] = placement[twin]
+    end
+  end
+  local single = problem:single().placement
+  for group = 1, groups:count() do
+    device_of_group[group] = device_of_group[group] or single[groups:members(group)[1]]
+  end
+  return groups:expand(device_of_group)
 end
 
 berth.register_policy { name = "nearest", description = "the placement of the most similar training graph",
-  options = { { name = "family", default = "cifar10", meaning = "of the training graphs" } },
-  place = function(problem, _, context) return (carried_over(problem, context:options().family)) end }
+  place = function(problem) return carried_over(problem) end }
 
 -- 4. The runs.
 
@@ -128,7 +170,7 @@ local sets = {}
 for _, cluster in ipairs(options.clusters) do
   for _, family in ipairs(options.families) do
     local _, test = split(family)
-    local set = { name = ("%s, %s"):format(family, cluster), family = family, problems = {} }
+    local set = { name = ("%s, %s"):format(family, cluster), problems = {} }
     for i = 1, math.min(options.graphs, #test) do
       set.problems[i] = { name = test[i]:name() .. " " .. cluster, make = function()
         return berth.problem { graph = test[i], cluster = cluster }
@@ -148,7 +190,7 @@ for _, text in ipairs(options.models) do
   table.insert(of_models[cluster].problems, { name = asked.name, make = asked.problem })
 end
 
-local function measure(set, each)
+local function measure(each)
   local problem
   local function made()
     if not problem then
@@ -160,22 +202,25 @@ local function measure(set, each)
   end
   each.single_us = runs.once(each.name .. " one device", function() return made():single().evaluation.objective_us end)
   for _, text in ipairs(options.policies) do
-    if text ~= "nearest" or set.family then
-      for _, budget in ipairs(options.budgets) do
-        for _, seed in ipairs(options.seeds) do
-          runs.once(("%s %s %gs seed %d"):format(each.name, text, budget, seed), function()
-            local name, chosen = arguments.policy(text)
-            if name == "nearest" then chosen.family = set.family end
-            local fine, _, outcome = pcall(function()
-              return berth.policy(name, chosen):place(made(), { seed = seed, threads = 1, budget_s = budget })
-            end)
-            if not fine then
-              if berth.should_stop() then error(_, 0) end
-              return math.huge, 0
-            end
-            return outcome.feasible and outcome.objective_us or math.huge, outcome.wall_s
+    if text == "nearest" then
+      each.common = runs.once(each.name .. " in common", function() return select(2, most_similar(made():graph())) end)
+      if not runs.get(("%s nearest %gs seed %d"):format(each.name, options.budgets[1], options.seeds[1])) then
+        taught((most_similar(made():graph())), made():cluster())  -- not in anybody's time
+      end
+    end
+    for _, budget in ipairs(options.budgets) do
+      for _, seed in ipairs(options.seeds) do
+        runs.once(("%s %s %gs seed %d"):format(each.name, text, budget, seed), function()
+          local name, chosen = arguments.policy(text)
+          local fine, _, outcome = pcall(function()
+            return berth.policy(name, chosen):place(made(), { seed = seed, threads = 1, budget_s = budget })
           end)
-        end
+          if not fine then
+            if berth.should_stop() then error(_, 0) end
+            return math.huge, 0
+          end
+          return outcome.feasible and outcome.objective_us or math.huge, outcome.wall_s
+        end)
       end
     end
   end
@@ -183,7 +228,7 @@ end
 local all = { name = "all", problems = {} }
 for _, set in ipairs(sets) do
   for _, each in ipairs(set.problems) do
-    measure(set, each)
+    measure(each)
     table.insert(all.problems, each)
   end
 end
@@ -273,3 +318,10 @@ io.write(tables[options.format](compared, {
   { key = "median", title = options.policies[1] .. " against it", format = percent, optional = true },
   { key = "interval", title = "95 % of the median", optional = true }, { key = "better", optional = true },
   { key = "worse", optional = true }, { key = "p", format = "%.4f", optional = true } }))
+
+local SIMILAR = 0.5
+for _, each in ipairs(all.problems) do
+  if each.common and each.common < SIMILAR then
+    print(("%s: no training graph is similar; the most similar one has %.0f %% of its ops in common"):format(each.name, 100 * each.common))
+  end
+end
