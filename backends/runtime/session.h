@@ -10,6 +10,7 @@
 #include "berth/backend.h"
 #include "runtime/device_runtime.h"
 #include "runtime/executor.h"
+#include "runtime/fused.h"
 
 namespace berth::runtime {
 
@@ -40,6 +41,8 @@ class DeviceSession final : public Session {
 
   std::shared_ptr<const Program> program_;
   std::vector<Kernel> kernels_;
+  std::vector<Kernel> placed_kernels_;  // of the placement that ran last
+  FusedConvolutions fused_;
   std::shared_ptr<const Cluster> cluster_;
   DeviceRuntime& runtime_;
   Executor& executor_;
