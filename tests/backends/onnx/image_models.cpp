@@ -262,6 +262,28 @@ TEST_CASE("what is between two devices, read twice or returned is computed by it
   CHECK(replaced({"c1", "n1", "whole"}) == replaced({}));
 }
 
+TEST_CASE("weights that are packed are held once") {
+  onnx::ModelProto model = parse_graph(R"(
+      g (float[1, 64, 2, 2] x) => (float[1, 64, 2, 2] y) {
+        c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w)
+        y = Relu(c)
+      })");
+  add_weight(model, "w", {64, 64, 3, 3});
+  ModelFolder models;
+  const auto program = models.frontend().load_program(models.save(model), {}).program;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  const auto session = backend->open(program, {});
+  const std::int64_t weight_bytes = 64 * 64 * 3 * 3 * 4;
+  for (const DeviceId device : {0, 1, 0}) {
+    const StepResult result =
+        session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), device), {});
+    const std::int64_t peak = result.peak_bytes[static_cast<std::size_t>(device)];
+    CHECK(peak >= weight_bytes);
+    CHECK(peak < weight_bytes * 5 / 4);
+    CHECK(result.peak_bytes[static_cast<std::size_t>(1 - device)] == 0);
+  }
+}
+
 TEST_CASE("weights are turned around where convolutions alone read them") {
   ModelFolder models;
   const auto program = models.frontend()
