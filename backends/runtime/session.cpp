@@ -30,6 +30,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
     : program_(std::move(program)),
       kernels_(std::move(kernels)),
       fused_(*program_),
+      branches_(*program_),
       cluster_(std::move(cluster)),
       runtime_(runtime),
       executor_(executor),
@@ -58,6 +59,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
     };
   }
   read_as_stored(*program_, kernels_);
+  branches_.guard(kernels_);
   placed_kernels_ = kernels_;
   take_inputs(options.inputs);
 }
