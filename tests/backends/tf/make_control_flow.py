@@ -125,7 +125,12 @@ def changing(add):
         with tf.control_dependencies([third]):
             return [first, second, tf.cast(third, tf.float32), variable.read_value()]
 
+    def shape_of_variable():
+        variable = tf.Variable(floats(3, 2), use_resource=True, trainable=False)
+        return tf.cast(raw.VariableShape(input=variable.handle, out_type=tf.int64), tf.float32)
+
     add("changed", counted)
+    add("shape_of_variable", shape_of_variable)
 
 
 def lists(add):
@@ -140,6 +145,10 @@ def lists(add):
         return raw.TensorListStack(input_handle=handle, element_shape=shape, element_dtype=kind)
 
     add("rows", lambda: [stacked(rows()), raw.TensorListLength(input_handle=rows())])
+    add("element_shape", lambda: [
+        tf.cast(raw.TensorListElementShape(input_handle=rows(), shape_type=tf.int32), tf.float32),
+        tf.cast(raw.TensorListElementShape(input_handle=raw.TensorListReserve(
+            element_shape=given(np.int32(-1)), num_elements=2, element_dtype=kind), shape_type=tf.int64), tf.float32)])
     add("reserved", lambda: stacked(raw.TensorListSetItem(
         input_handle=raw.TensorListReserve(element_shape=shape, num_elements=given(np.int32(3)), element_dtype=kind),
         index=given(np.int32(1)), item=given(x)[2])))
