@@ -19,30 +19,35 @@ constexpr std::string_view kAnyLayout[] = {
     "HardSigmoid", "HardSwish",   "Identity",
     "LeakyRelu",   "Max",         "MaxPool",
     "Min",         "Mul",         "PRelu",
-    "Pad",         "Relu",        "Sigmoid",
-    "Slice",       "Split",       "Sub",
-    "Sum",         "Tanh",        "Transpose",
+    "Pad",         "Relu",        "Reshape",
+    "Sigmoid",     "Slice",       "Split",
+    "Sub",         "Sum",         "Tanh",
+    "Transpose",
 };
 
-bool has_channels_innermost(const Value& value) {
-  const at::Tensor& tensor = value.tensor;
-  return tensor.defined() && tensor.dim() == 4 && !tensor.is_contiguous() &&
-         tensor.is_contiguous(at::MemoryFormat::ChannelsLast);
-}
-
 }  // namespace
+
+bool has_channels_innermost(const at::Tensor& images) {
+  if (images.is_contiguous()) return false;
+  if (images.dim() == 4) return images.is_contiguous(at::MemoryFormat::ChannelsLast);
+  return images.dim() == 5 && images.stride(4) >= images.size(1) * images.size(2) &&
+         images.stride(3) >= images.stride(4);
+}
 
 Kernel for_any_layout(const Instruction& instruction, Kernel kernel) {
   if (std::ranges::find(kAnyLayout, instruction.type) != std::end(kAnyLayout)) return kernel;
   return [kernel = std::move(kernel)](KernelContext& context, std::span<const Value> inputs,
                                       std::span<Value> outputs) {
-    if (std::ranges::none_of(inputs, has_channels_innermost)) {
+    const auto is_turned = [](const Value& value) {
+      return value.tensor.defined() && has_channels_innermost(value.tensor);
+    };
+    if (std::ranges::none_of(inputs, is_turned)) {
       kernel(context, inputs, outputs);
       return;
     }
     std::vector<Value> in_order(inputs.begin(), inputs.end());
     for (Value& value : in_order) {
-      if (has_channels_innermost(value)) value.tensor = value.tensor.contiguous();
+      if (is_turned(value)) value.tensor = value.tensor.contiguous();
     }
     kernel(context, in_order, outputs);
   };

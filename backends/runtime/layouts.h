@@ -15,6 +15,10 @@ namespace berth::runtime {
 /// Whether ATen computes these faster with channels innermost: planes of f32 on a CPU, with oneDNN.
 [[nodiscard]] bool prefers_channels_innermost(const at::Tensor& images);
 
+/// Whether an image's planes lie outside of its channels in memory, those in two dimensions [batch, a, b, height,
+/// width] as well.
+[[nodiscard]] bool has_channels_innermost(const at::Tensor& images);
+
 /// The instruction's kernel for inputs in any layout. Those that compute each element by itself, move elements or turn
 /// images around themselves take them as they are. Others get them in order: a sum's last bit depends on the order.
 [[nodiscard]] Kernel for_any_layout(const Instruction& instruction, Kernel kernel);

@@ -29,6 +29,8 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
                              Executor& executor, const SessionOptions& options)
     : program_(std::move(program)),
       kernels_(std::move(kernels)),
+      fused_(*program_),
+      branches_(*program_),
       cluster_(std::move(cluster)),
       runtime_(runtime),
       executor_(executor),
@@ -57,6 +59,8 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
     };
   }
   read_as_stored(*program_, kernels_);
+  branches_.guard(kernels_);
+  placed_kernels_ = kernels_;
   take_inputs(options.inputs);
 }
 
@@ -95,7 +99,7 @@ void DeviceSession::take_inputs(const std::map<std::string, TensorContent, std::
 
 StepResult DeviceSession::run(const Placement& placement, const StepOptions& options) {
   const StepInputs inputs{*program_,
-                          kernels_,
+                          placed_kernels_,
                           [this](TensorId tensor, DeviceId device) {
                             return &parameters_.at({tensor, device});
                           },
@@ -171,8 +175,12 @@ void DeviceSession::load_parameters(const Plan& plan) {
     needed[key] = std::move(parameters_[key]);
   }
   parameters_ = std::move(needed);  // what is no longer needed makes room first
+  std::ranges::copy(kernels_, placed_kernels_.begin());
+  fused_.place(
+      plan.device_of, runtime_,
+      [this](TensorId tensor) -> const Value& { return host_parameter(tensor); }, placed_kernels_);
   for (auto& [key, value] : parameters_) {
-    if (value.present()) continue;
+    if (value.present() || fused_.holds(key.first)) continue;
     try {
       const Value& host = host_parameter(key.first);
       value = stays_on_host(key.first, host)

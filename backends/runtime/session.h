@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "berth/backend.h"
+#include "runtime/branches.h"
 #include "runtime/device_runtime.h"
 #include "runtime/executor.h"
+#include "runtime/fused.h"
 
 namespace berth::runtime {
 
@@ -40,6 +42,9 @@ class DeviceSession final : public Session {
 
   std::shared_ptr<const Program> program_;
   std::vector<Kernel> kernels_;
+  std::vector<Kernel> placed_kernels_;  // of the placement that ran last
+  FusedConvolutions fused_;
+  Branches branches_;
   std::shared_ptr<const Cluster> cluster_;
   DeviceRuntime& runtime_;
   Executor& executor_;

@@ -28,10 +28,6 @@ bool is_placeholder(std::string_view op) {
   return op == "Placeholder" || op == "PlaceholderV2" || op == kArgumentOp;
 }
 
-bool is_switch_or_merge(std::string_view op) {
-  return is_switch(op) || is_merge(op);
-}
-
 class Maker {
  public:
   explicit Maker(const ExecutionSource& source)
@@ -112,11 +108,6 @@ class Maker {
     } catch (const Error& refusal) {
       if (refusal.code() != ErrorCode::unsupported) throw;
       instruction.obstacle = refusal.what();
-    }
-    if (is_switch_or_merge(from.op)) {
-      instruction.obstacle =
-          "it is part of a branch that is taken at run time, and those are placed, not executed; "
-          "export the graph for one case";
     }
     if (is_placeholder(from.op)) {
       made_->inputs.push_back(op_of(id));

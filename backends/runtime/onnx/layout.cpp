@@ -5,12 +5,24 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/layouts.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
 namespace berth::runtime::onnx {
 namespace {
+
+// at::reshape, but where channels that were split, and lie innermost, become one dimension again they stay innermost:
+// the shuffles of channels between convolutions.
+Tensor reshaped(const Tensor& x, const Ints& shape) {
+  if (x.dim() == 5 && shape.size() == 4 && shape[0] == x.size(0) && shape[2] == x.size(3) &&
+      shape[3] == x.size(4) && has_channels_innermost(x)) {
+    const Tensor rows = at::permute(x, {0, 3, 4, 1, 2});
+    return at::permute(at::reshape(rows, {shape[0], shape[2], shape[3], shape[1]}), {0, 3, 1, 2});
+  }
+  return at::reshape(x, shape);
+}
 
 Kernel make_reshape(const KernelRequest& request) {
   const IntsOperand shape_operand(request, "shape", 1);
@@ -24,7 +36,7 @@ Kernel make_reshape(const KernelRequest& request) {
     // ATen cannot infer a dimension beside one of 0.
     const auto unknown = std::find(shape.begin(), shape.end(), -1);
     if (unknown != shape.end() && x.numel() == 0) *unknown = 0;
-    out[0].tensor = at::reshape(x, shape);
+    out[0].tensor = reshaped(x, shape);
   };
 }
 

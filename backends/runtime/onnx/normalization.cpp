@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/onnx/packed.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -72,20 +73,12 @@ void batch_norm_training(Inputs in, double epsilon, double momentum, Outputs out
   if (out.size() > 4) out[4].tensor = variance;
 }
 
-// Whether it trains is an attribute since opset 14, before 7 too (is_test), and in between told by
-// its number of outputs.
-bool trains(const Instruction& op) {
-  if (op.version >= 14) return int_attribute(op, "training_mode", 0) != 0;
-  if (op.version < 7) return int_attribute(op, "is_test", 0) == 0 && op.outputs.size() > 1;
-  return op.outputs.size() > 1;
-}
-
 Kernel make_batch_norm(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const double epsilon = float_attribute(op, "epsilon", 1e-5);
   const double momentum = float_attribute(op, "momentum", 0.9);
   if (int_attribute(op, "spatial", 1) == 0) refuse_attribute("spatial", "0");
-  if (trains(op)) {
+  if (normalizes_by_batch(op)) {
     return widened([epsilon, momentum](KernelContext&, Inputs in, Outputs out) {
       batch_norm_training(in, epsilon, momentum, out);
     });

@@ -1,6 +1,8 @@
 // Ops that run bodies: If, Case and While, and the ends of functions.
 #include <ATen/Functions.h>
 
+#include <algorithm>
+
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "runtime/interpreter.h"
@@ -77,6 +79,32 @@ Kernel make_while(const KernelRequest& request) {
   return made;
 }
 
+/// The side that is not taken gives nothing.
+Kernel make_switch(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    if (!has(in, 1)) throw Error(ErrorCode::invalid_argument, "its condition is absent");
+    const std::size_t taken = is_true(in[1]) ? 1 : 0;
+    if (taken < out.size()) out[taken] = in[0];
+  };
+}
+
+/// The input that is there, and its index. A large constant is there whether or not its branch is taken.
+Kernel make_merge(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    const auto present = [](const Value& value) { return value.present(); };
+    if (std::ranges::count_if(in, present) != 1) {
+      throw Error(ErrorCode::unsupported,
+                  "several of its inputs are there: a branch gives a constant as it is; place it "
+                  "without executing it, or export the graph for one case");
+    }
+    const auto index = std::ranges::find_if(in, present) - in.begin();
+    out[0] = in[static_cast<std::size_t>(index)];
+    if (out.size() > 1) {
+      out[1].tensor = at::full({}, index, at::TensorOptions(at::kInt).device(at::kCPU));
+    }
+  };
+}
+
 /// The result of a function that stands alone is what it is given.
 Kernel make_result(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
@@ -87,9 +115,12 @@ Kernel make_result(const KernelRequest& /*request*/) {
 constexpr KernelRow kRows[] = {
     {"Case", make_case},
     {"If", make_if},
+    {"Merge", make_merge},
+    {"RefSwitch", make_switch},
     {"StatelessCase", make_case},
     {"StatelessIf", make_if},
     {"StatelessWhile", make_while},
+    {"Switch", make_switch},
     {"While", make_while},
     {"_Retval", make_result},
 };

@@ -299,6 +299,19 @@ Kernel make_array_concat(const KernelRequest& request) {
   };
 }
 
+/// That of its first element, since a list does not keep what was stated of it; -1 where none was written: unknown.
+Kernel make_element_shape(const KernelRequest& request) {
+  return [wanted = type(request.instruction, "shape_type", at::kInt)](KernelContext&, Inputs in,
+                                                                      Outputs out) {
+    for (const Value& element : list_at(in, 0)) {
+      if (!element.tensor.defined()) continue;
+      out[0].tensor = at::tensor(element.tensor.sizes()).to(wanted);
+      return;
+    }
+    out[0].tensor = at::full({}, -1, wanted);
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"EmptyTensorList", make_empty},
     {"TensorArrayConcatV3", make_array_concat},
@@ -308,6 +321,7 @@ constexpr KernelRow kRows[] = {
     {"TensorArraySizeV3", make_length<1>},
     {"TensorArrayV3", make_array},
     {"TensorArrayWriteV3", make_array_write},
+    {"TensorListElementShape", make_element_shape},
     {"TensorListFromTensor", make_from_rows},
     {"TensorListGather", make_gather},
     {"TensorListGetItem", make_get},

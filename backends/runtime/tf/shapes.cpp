@@ -188,6 +188,7 @@ constexpr KernelRow kRows[] = {
     {"Shape", make_shapes},
     {"ShapeN", make_shapes},
     {"Size", make_size},
+    {"VariableShape", make_shapes},
 };
 
 }  // namespace

@@ -5,9 +5,12 @@
 
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "cpu/backend.h"
+#include "cpu/cpu_runtime.h"
 #include "frontends/onnx/model_text.h"
+#include "runtime/fused.h"
 #include "runtime/layouts.h"
 #include "runtime/products.h"
 
@@ -59,7 +62,8 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
                            .load_program(models.save(parse_graph(
                                              R"(
       g (float[2, 3, 9, 8] x) => (float[2, 8, 9, 8] c, float[2, 8, 4, 3] p, float[2, 8, 4, 3] q,
-                                  float[2, 96] flat, float[2, 8, 9, 8] single)
+                                  float[2, 96] flat, float[2, 8, 9, 8] single,
+                                  float[2, 8, 9, 8] shuffled, float[2, 2, 4, 9, 8] parts)
       <float[8, 3, 3, 3] w = {)" + text_of(w) +
                                              R"(},
        float[8] b = {)" + text_of(b) + R"(},
@@ -67,7 +71,7 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
                                              R"(},
        float[8, 1, 3, 3] each = {)" + text_of(each) +
                                              R"(},
-       int64[2] rows = {2, 96}> {
+       int64[2] rows = {2, 96}, int64[5] halves = {2, 2, 4, 9, 8}, int64[4] whole = {0, -1, 9, 8}> {
         c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w, b)
         r = Relu(c)
         p = MaxPool<kernel_shape = [3, 3], strides = [2, 2]>(r)
@@ -76,6 +80,10 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
         straight = Transpose<perm = [0, 1, 3, 2]>(c)
         back = Transpose<perm = [0, 1, 3, 2]>(straight)
         single = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1], group = 8>(back, each)
+        split = Reshape(c, halves)
+        swapped = Transpose<perm = [0, 2, 1, 3, 4]>(split)
+        shuffled = Reshape(swapped, whole)
+        parts = Neg(split)
       })")),
                                          {})
                            .program;
@@ -90,7 +98,7 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
   StepOptions step;
   step.outputs = true;
   const StepResult result = session->run(placement, step);
-  REQUIRE(result.outputs.size() == 5);
+  REQUIRE(result.outputs.size() == 7);
   const at::Tensor c = convolved(x, w, b, 1, 1);
   const at::Tensor p = at::max_pool2d(at::relu(c), {3, 3}, {2, 2}, {0, 0});
   const at::Tensor q = convolved(p, grouped, {}, 0, 4);
@@ -99,6 +107,181 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
   CHECK(same(result.outputs[2], q));
   CHECK(same(result.outputs[3], q.reshape({2, 96})));
   CHECK(same(result.outputs[4], convolved(c, each, {}, 1, 8)));
+  const at::Tensor split = c.reshape({2, 2, 4, 9, 8});
+  CHECK(same(result.outputs[5], split.transpose(1, 2).reshape({2, 8, 9, 8})));
+  CHECK(same(result.outputs[6], at::neg(split)));
+}
+
+Options two_devices() {
+  Options options(cpu::kOptions);
+  options.set("backend 'cpu'", "devices", std::int64_t{2});
+  return options;
+}
+
+at::Tensor normalized(const at::Tensor& x) {
+  const auto each = [](std::vector<double> values) { return at::tensor(values); };
+  return at::batch_norm(x, each({1, 2, -1, 0.5}), each({0, 1, 2, -1}), each({1, 0, -2, 3}),
+                        each({4, 0.25, 1, 9}), /*training=*/false, 0, 1e-3, false);
+}
+
+/// Chains of Conv, BatchNormalization and Relu: whole, with a value between that is read twice, with one that is
+/// returned, without normalization, and one that takes its statistics from the batch.
+std::shared_ptr<const Program> chains(ModelFolder& models, const at::Tensor& w, const at::Tensor& b,
+                                      const at::Tensor& grouped) {
+  const std::string weights = "float[4, 4, 3, 3]",
+                    normalize = "BatchNormalization<epsilon = 0.001>";
+  const auto weight = [&](const std::string& name) {
+    return weights + " " + name + " = {" + text_of(w) + "}, ";
+  };
+  return models.frontend()
+      .load_program(models.save(parse_graph(
+                        R"(
+      g (float[2, 4, 7, 6] x) => (float[2, 4, 7, 6] whole, float[2, 4, 7, 6] twice, float[2, 4, 7, 6] between,
+                                  float[2, 4, 7, 6] behind, float[2, 4, 6, 5] plain, float[2, 4, 7, 6] batch)
+      <)" + weight("w1") +
+                        weight("w2") + weight("w3") + weight("w5") + "float[4] b = {" + text_of(b) +
+                        "}, float[4, 2, 2, 2] w4 = {" + text_of(grouped) + R"(},
+       float[4] scale = {1., 2., -1., 0.5}, float[4] shift = {0., 1., 2., -1.},
+       float[4] mean = {1., 0., -2., 3.}, float[4] variance = {4., 0.25, 1., 9.}> {
+        c1 = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w1, b)
+        n1 = )" + normalize +
+                        R"((c1, scale, shift, mean, variance)
+        whole = Relu(n1)
+        c2 = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w2)
+        n2 = )" + normalize +
+                        R"((c2, scale, shift, mean, variance)
+        r2 = Relu(n2)
+        twice = Add(n2, r2)
+        between = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w3, b)
+        behind = Relu(between)
+        c4 = Conv<kernel_shape = [2, 2], pads = [1, 0, 0, 0], group = 2>(x, w4)
+        plain = Relu(c4)
+        c5 = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w5)
+        batch, m5, v5 = BatchNormalization<training_mode = 1>(c5, scale, shift, mean, variance)
+      })")),
+                    {})
+      .program;
+}
+
+TEST_CASE("a convolution does the work of what follows it where both are and nobody else reads") {
+  const at::Tensor x = counted({2, 4, 7, 6}), w = counted({4, 4, 3, 3}), b = counted({4}),
+                   grouped = counted({4, 2, 2, 2});
+  ModelFolder models;
+  const auto program = chains(models, w, b, grouped);
+  const Graph& graph = *program->graph;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  SessionOptions options;
+  options.inputs["x"] = content_of(x);
+  const auto session = backend->open(program, options);
+
+  const at::Tensor with_bias = convolved(x, w, b, 1, 1), without = convolved(x, w, {}, 1, 1);
+  const at::Tensor twice = normalized(without);
+  const at::Tensor padded = at::constant_pad_nd(x, {0, 0, 1, 0});
+  const auto [variance, mean] = at::var_mean(without, {0, 2, 3}, /*unbiased=*/false,
+                                             /*keepdim=*/true);
+  const at::Tensor batch =
+      at::add(at::mul(at::div(at::sub(without, mean), at::sqrt(at::add(variance, 1e-5))),
+                      at::tensor({1.0, 2.0, -1.0, 0.5}).reshape({4, 1, 1})),
+              at::tensor({0.0, 1.0, 2.0, -1.0}).reshape({4, 1, 1}));
+  const std::vector<at::Tensor> expected = {at::relu(normalized(with_bias)),
+                                            at::add(twice, at::relu(twice)),
+                                            with_bias,
+                                            at::relu(with_bias),
+                                            at::relu(convolved(padded, grouped, {}, 0, 2)),
+                                            batch};
+  // All together, then every second op elsewhere, then each of the normalizations and activations.
+  for (std::uint32_t mask = 0; mask < 6; ++mask) {
+    CAPTURE(mask);
+    Placement placement;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const std::string& type = graph.op_type(op);
+      const bool away = mask == 1   ? op % 2 == 1
+                        : mask == 2 ? type == "BatchNormalization"
+                        : mask == 3 ? type == "Relu"
+                        : mask == 4 ? type != "Conv"
+                                    : mask == 5;
+      placement.push_back(away ? 1 : 0);
+    }
+    StepOptions step;
+    step.outputs = true;
+    const StepResult result = session->run(placement, step);
+    REQUIRE(result.outputs.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(program->output_names[i]);
+      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
+                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      const at::Tensor wanted = expected[i].to(at::kDouble);
+      REQUIRE((got.sizes() == wanted.sizes()));
+      const double error = at::sub(got, wanted).abs().max().item<double>();
+      CHECK(error <= 1e-6 * wanted.abs().max().item<double>());
+    }
+  }
+}
+
+TEST_CASE("what is between two devices, read twice or returned is computed by its own op") {
+  ModelFolder models;
+  const auto program = chains(models, counted({4, 4, 3, 3}), counted({4}), counted({4, 2, 2, 2}));
+  const Graph& graph = *program->graph;
+  const cpu::CpuBackend backend(two_devices());
+  cpu::CpuRuntime runtime(*backend.cluster(), {0}, 1, {});
+  const at::Tensor ones = at::ones({4, 4, 3, 3}), grouped = at::ones({4, 2, 2, 2}),
+                   four = at::ones({4});
+  const auto parameter = [&, values = std::vector<runtime::Value>(3)](
+                             TensorId tensor) mutable -> const runtime::Value& {
+    const auto shape = graph.shape(tensor);
+    runtime::Value& value = values[shape.size() == 1 ? 0 : shape[1] == 2 ? 1 : 2];
+    value.tensor = shape.size() == 1 ? four : shape[1] == 2 ? grouped : ones;
+    return value;
+  };
+  using Names = std::set<std::string>;
+  Names held;
+  /// What the ops make that got kernels of their convolution's chain, where these are on the second device.
+  const auto replaced = [&](const Names& away) {
+    Placement placement;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      placement.push_back(away.contains(graph.tensor_name(graph.outputs(op)[0])) ? 1 : 0);
+    }
+    runtime::FusedConvolutions fused(*program);
+    std::vector<runtime::Kernel> kernels(static_cast<std::size_t>(graph.op_count()));
+    fused.place(placement, runtime, parameter, kernels);
+    Names names;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (kernels[static_cast<std::size_t>(op)] == nullptr) continue;
+      names.insert(graph.tensor_name(graph.outputs(op)[0]));
+    }
+    for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+      if (fused.holds(tensor)) held.insert(graph.tensor_name(tensor));
+    }
+    return names;
+  };
+  CHECK(replaced({}) == Names{"c1", "n1", "whole", "c2", "n2", "between", "c4", "plain", "c5"});
+  CHECK(held == Names{"w1", "w2", "w3", "w4", "w5"});
+  CHECK(replaced({"n1"}) == Names{"c1", "c2", "n2", "between", "c4", "plain", "c5"});
+  CHECK(replaced({"n1", "whole"}) == replaced({"n1"}));
+  CHECK(replaced({"whole", "plain"}) == Names{"c1", "n1", "c2", "n2", "between", "c4", "c5"});
+  CHECK(replaced({"c1", "n1", "whole"}) == replaced({}));
+}
+
+TEST_CASE("weights that are packed are held once") {
+  onnx::ModelProto model = parse_graph(R"(
+      g (float[1, 64, 2, 2] x) => (float[1, 64, 2, 2] y) {
+        c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w)
+        y = Relu(c)
+      })");
+  add_weight(model, "w", {64, 64, 3, 3});
+  ModelFolder models;
+  const auto program = models.frontend().load_program(models.save(model), {}).program;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  const auto session = backend->open(program, {});
+  const std::int64_t weight_bytes = 64 * 64 * 3 * 3 * 4;
+  for (const DeviceId device : {0, 1, 0}) {
+    const StepResult result =
+        session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), device), {});
+    const std::int64_t peak = result.peak_bytes[static_cast<std::size_t>(device)];
+    CHECK(peak >= weight_bytes);
+    CHECK(peak < weight_bytes * 5 / 4);
+    CHECK(result.peak_bytes[static_cast<std::size_t>(1 - device)] == 0);
+  }
 }
 
 TEST_CASE("weights are turned around where convolutions alone read them") {

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Makes control_flow.pb.gz: branches, loops and lists as TensorFlow computes them, for control_flow_test.cpp.
+"""Makes control_flow.pb.gz: branches, loops and lists as TensorFlow computes them, for control_flow_test.cpp; and
+old_branches.pb.gz for old_branches_test.cpp.
 
     python make_control_flow.py     with the packages of examples/models/tf/requirements.txt
 
 One graph of small cases. Inputs are constants behind an Identity, so that nothing is known before it runs. Case N gives
 N/out_I, and N/expected_I are constants: what TensorFlow computes. Everything lies behind the node `all`. Cases whose names
 begin with "old" are written with Enter, Merge, Switch, NextIteration and Exit; the others run functions.
+
+Branches in old_branches.pb.gz are written with Switch and Merge. Placeholders say which are taken: N/expected_C_I is for
+the first C where `first` is C % 2 and `second` is C // 2.
 """
 
 import os
@@ -121,7 +125,12 @@ def changing(add):
         with tf.control_dependencies([third]):
             return [first, second, tf.cast(third, tf.float32), variable.read_value()]
 
+    def shape_of_variable():
+        variable = tf.Variable(floats(3, 2), use_resource=True, trainable=False)
+        return tf.cast(raw.VariableShape(input=variable.handle, out_type=tf.int64), tf.float32)
+
     add("changed", counted)
+    add("shape_of_variable", shape_of_variable)
 
 
 def lists(add):
@@ -136,6 +145,10 @@ def lists(add):
         return raw.TensorListStack(input_handle=handle, element_shape=shape, element_dtype=kind)
 
     add("rows", lambda: [stacked(rows()), raw.TensorListLength(input_handle=rows())])
+    add("element_shape", lambda: [
+        tf.cast(raw.TensorListElementShape(input_handle=rows(), shape_type=tf.int32), tf.float32),
+        tf.cast(raw.TensorListElementShape(input_handle=raw.TensorListReserve(
+            element_shape=given(np.int32(-1)), num_elements=2, element_dtype=kind), shape_type=tf.int64), tf.float32)])
     add("reserved", lambda: stacked(raw.TensorListSetItem(
         input_handle=raw.TensorListReserve(element_shape=shape, num_elements=given(np.int32(3)), element_dtype=kind),
         index=given(np.int32(1)), item=given(x)[2])))
@@ -164,6 +177,54 @@ def lists(add):
         input_handle=rows(), tensor=given(x)[2:], indices=given(where))))
 
 
+def old_branches():
+    """Cases by name: what they return, for the two conditions."""
+    x = floats(3, 4)
+    first, second = (tf.placeholder(tf.bool, [], name) for name in ("first", "second"))
+    outside = given(x)
+    cases = {}
+
+    def add(name, make):
+        with tf.name_scope(name):
+            outputs = make()
+        for i, output in enumerate(outputs if isinstance(outputs, list) else [outputs]):
+            cases[f"{name}/out_{i}"] = tf.identity(output, name=f"{name}/out_{i}")
+
+    add("plain", lambda: tf.cond(first, lambda: tf.nn.relu(outside) * 2.0, lambda: tf.tanh(outside) - 1.0))
+    # Nothing in these branches reads what a Switch gives: they wait for one.
+    add("waiting", lambda: tf.cond(first, lambda: given(x) + 1.0, lambda: given(x[::-1].copy())))
+    add("two", lambda: list(tf.cond(first, lambda: (outside, tf.exp(outside)), lambda: (-outside, given(x)))))
+    add("nested", lambda: tf.cond(
+        first, lambda: tf.cond(second, lambda: outside * 3.0, lambda: given(x) - 4.0),
+        lambda: tf.cond(second, lambda: tf.sin(outside), lambda: given(x) * given(x))))
+    add("behind", lambda: tf.cond(first, lambda: outside, lambda: -outside) + tf.cond(
+        second, lambda: outside * 2.0, lambda: outside * 5.0))
+    add("loop", lambda: tf.cond(first, lambda: tf.while_loop(
+        lambda i, m: i < 3, lambda i, m: (i + 1, m * 2.0), [tf.constant(0), outside])[1], lambda: outside))
+    add("index", lambda: tf.cast(raw.Merge(inputs=list(raw.Switch(data=outside, pred=first))).value_index, tf.float32))
+
+    def counted(resource):
+        variable = tf.Variable(np.float32(1.0), use_resource=resource, trainable=False)
+        change = tf.cond(first, lambda: tf.identity(variable.assign(variable + 1.0)), lambda: tf.constant(0.0))
+        with tf.control_dependencies([change]):
+            return [change, tf.identity(variable.read_value())]
+
+    add("changed", lambda: counted(True))
+    add("changed_reference", lambda: counted(False))
+    expected = {}
+    for case in range(4):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            values = session.run(cases, {first: case % 2 == 1, second: case // 2 == 1})
+        for name, value in values.items():
+            expected[name.replace("/out_", f"/expected_{case}_")] = value
+    everything = [tf.get_default_graph().get_operation_by_name(name) for name in cases]
+    everything += [tf.constant(value, name=name).op for name, value in expected.items()]
+    with tf.control_dependencies(everything):
+        tf.no_op(name="all")
+    save(tf.get_default_graph().as_graph_def(), HERE / "old_branches.pb.gz")
+
+
 if __name__ == "__main__":
     tf.disable_eager_execution()
     with tf.Graph().as_default():
@@ -177,3 +238,5 @@ if __name__ == "__main__":
         recurrent(cases.add, old=True)
         save(cases.finish(), HERE / "control_flow.pb.gz")
         print(len(cases.outputs), "outputs")
+    with tf.Graph().as_default():
+        old_branches()

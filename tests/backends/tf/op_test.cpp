@@ -101,8 +101,8 @@ void add_types(const std::vector<Instruction>& instructions, std::set<std::strin
 
 TEST_CASE("every kernel has a case") {
   std::set<std::string> seen;
-  for (const auto& path :
-       {cases_path(), test::source_path("tests/backends/tf/control_flow.pb.gz")}) {
+  for (const auto& path : {cases_path(), test::source_path("tests/backends/tf/control_flow.pb.gz"),
+                           test::source_path("tests/backends/tf/old_branches.pb.gz")}) {
     add_types(load_tf(path, {"all"})->instructions, seen);
   }
   for (const auto& [type, maker] : tf_kernels().makers()) {

@@ -1,0 +1,34 @@
+// Branches written with Switch and Merge, outside of loops: what depends on the side that a Switch does not take does
+// not run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "berth/sdk/program.h"
+#include "runtime/kernel.h"
+
+namespace berth::runtime {
+
+/// Follows, from step to step, which ops do not run: an op is dead if a tensor that it reads is, or an op that it waits
+/// for. A Merge is dead if all of its inputs are. What is dead is absent. [thread-compatible: one step at a time; within
+/// a step each op's entries are written by that op alone and read by ops that wait for it]
+class Branches {
+ public:
+  /// The program must outlive it.
+  explicit Branches(const Program& program);
+
+  /// Makes the kernels, by op, of all ops behind a Switch run only where they are alive. They refer to this object.
+  void guard(std::span<Kernel> kernels);
+
+ private:
+  [[nodiscard]] Kernel guarded(OpId op, Kernel kernel);
+
+  const Program& program_;
+  std::vector<OpId> behind_;                ///< ops behind a Switch, and those
+  std::vector<std::uint8_t> dead_ops_;      ///< by op
+  std::vector<std::uint8_t> dead_tensors_;  ///< by tensor
+};
+
+}  // namespace berth::runtime

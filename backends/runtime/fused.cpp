@@ -1,0 +1,186 @@
+#include "runtime/fused.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/support/index.h"
+#include "runtime/onnx/packed.h"
+#include "runtime/stored.h"
+
+namespace berth::runtime {
+namespace {
+
+/// Which ops read what, at which inputs.
+class Readers {
+ public:
+  explicit Readers(const Program& program)
+      : program_(program),
+        graph_(*program.graph),
+        reads_(at(graph_.tensor_count())),
+        last_(reads_.size(), kNoOp) {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (graph_.is_constant(op)) continue;
+      for (const TensorId tensor : graph_.inputs(op)) {
+        if (tensor == kNoTensor) continue;
+        const TensorId read = resident(tensor);
+        ++reads_[at(read)];
+        last_[at(read)] = op;
+      }
+      for (const TensorId parameter : stored_parameters(graph_, op)) ++reads_[at(parameter)];
+    }
+    for (const TensorId output : program.outputs) ++reads_[at(output)];
+    for (const Graph::State& state : graph_.states()) ++reads_[at(state.result)];
+  }
+
+  /// The parameter that is on the device in the place of a constant; any other tensor is itself.
+  TensorId resident(TensorId tensor) const {
+    const auto kept = graph_.kept_for(tensor);
+    return kept.size() == 1 ? kept.front() : tensor;
+  }
+  bool once(TensorId tensor) const { return reads_[at(resident(tensor))] == 1; }
+  bool is_plain_constant(TensorId tensor) const {
+    return tensor != kNoTensor && graph_.producer(tensor) == kNoOp && !is_stored(graph_, tensor) &&
+           graph_.dtype(tensor) == DType::f32;
+  }
+  /// The op of this type whose first input is the only place where the op's result is read; or kNoOp.
+  OpId follower(OpId op, std::string_view type) const {
+    const auto outputs = graph_.outputs(op);
+    if (outputs.size() != 1 || !once(outputs[0])) return kNoOp;
+    const OpId reader = last_[at(outputs[0])];
+    if (reader == kNoOp || program_.instructions[at(reader)].type != type) return kNoOp;
+    return graph_.inputs(reader)[0] == outputs[0] ? reader : kNoOp;
+  }
+
+ private:
+  const Program& program_;
+  const Graph& graph_;
+  std::vector<int> reads_;  // by tensor: inputs of ops of the step, and whether it is returned
+  std::vector<OpId> last_;  // by tensor: an op that reads it
+};
+
+bool has_known_planes(const Graph& graph, TensorId tensor) {
+  if (tensor == kNoTensor || !graph.has_shape(tensor) || graph.dtype(tensor) != DType::f32) {
+    return false;
+  }
+  const auto shape = graph.shape(tensor);
+  return shape.size() == 4 && std::ranges::none_of(shape, [](auto n) { return n == kUnknownDim; });
+}
+
+/// Whether the op's inputs from `first` on are constants of the step, all there.
+bool reads_constants(const Readers& readers, std::span<const TensorId> inputs, std::size_t first) {
+  return std::ranges::all_of(inputs.subspan(first),
+                             [&](TensorId tensor) { return readers.is_plain_constant(tensor); });
+}
+
+bool is_packable(const Readers& readers, const Program& program, OpId op) {
+  const Graph& graph = *program.graph;
+  const auto inputs = graph.inputs(op);
+  if (graph.is_constant(op) || program.instructions[at(op)].type != "Conv" || inputs.size() < 2) {
+    return false;
+  }
+  const bool has_no_bias = inputs.size() == 3 && inputs[2] == kNoTensor;
+  return has_known_planes(graph, inputs[0]) && has_known_planes(graph, inputs[1]) &&
+         readers.once(inputs[1]) &&
+         reads_constants(readers, has_no_bias ? inputs.first(2) : inputs, 1);
+}
+
+bool is_foldable(const Readers& readers, const Program& program, OpId normalization) {
+  const Instruction& instruction = program.instructions[at(normalization)];
+  const auto inputs = program.graph->inputs(normalization);
+  return inputs.size() == 5 && !onnx::normalizes_by_batch(instruction) &&
+         int_attribute(instruction, "spatial", 1) != 0 && reads_constants(readers, inputs, 1);
+}
+
+}  // namespace
+
+FusedConvolutions::FusedConvolutions(const Program& program) : program_(program) {
+  const Graph& graph = *program.graph;
+  if (graph.dialect() != "onnx") return;
+  const Readers readers(program);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!is_packable(readers, program, op)) continue;
+    Chain chain{op, readers.follower(op, "BatchNormalization"), kNoOp,
+                readers.resident(graph.inputs(op)[1])};
+    if (chain.normalization != kNoOp && !is_foldable(readers, program, chain.normalization)) {
+      chain.normalization = kNoOp;
+    }
+    chain.activation =
+        readers.follower(chain.normalization == kNoOp ? op : chain.normalization, "Relu");
+    chains_.push_back(chain);
+  }
+}
+
+FusedConvolutions::Key FusedConvolutions::key_of(const Chain& chain,
+                                                 const Placement& placement) const {
+  const DeviceId device = placement[at(chain.convolution)];
+  const auto is_here = [&](OpId op) { return op != kNoOp && placement[at(op)] == device; };
+  const OpId normalization = is_here(chain.normalization) ? chain.normalization : kNoOp;
+  const bool reaches = is_here(chain.activation) && normalization == chain.normalization;
+  return {chain.convolution, normalization, reaches ? chain.activation : kNoOp, device};
+}
+
+Kernel FusedConvolutions::pack(const Key& key, MemoryMeter& meter,
+                               const HostParameter& parameter) const {
+  const Graph& graph = *program_.graph;
+  const c10::InferenceMode no_gradients;
+  const auto constants_of = [&](OpId op) {
+    std::vector<at::Tensor> constants;
+    for (const TensorId tensor : graph.inputs(op).subspan(1)) {
+      if (tensor == kNoTensor) continue;
+      const auto kept = graph.kept_for(tensor);
+      constants.push_back(parameter(kept.empty() ? tensor : kept.front()).tensor);
+    }
+    return constants;
+  };
+  const auto own = constants_of(key.convolution);
+  onnx::ConvolutionConstants constants{own[0], own.size() > 1 ? own[1] : at::Tensor()};
+  if (key.normalization != kNoOp) {
+    const auto its = constants_of(key.normalization);
+    constants = onnx::normalized(constants, program_.instructions[at(key.normalization)], its[0],
+                                 its[1], its[2], its[3]);
+  }
+  const MeterScope counted(&meter);
+  const auto images = graph.shape(graph.inputs(key.convolution)[0]);
+  return onnx::packed_convolution(program_.instructions[at(key.convolution)], constants,
+                                  {images.data(), images.size()}, key.activation != kNoOp);
+}
+
+void FusedConvolutions::place(const Placement& placement, DeviceRuntime& runtime,
+                              const HostParameter& parameter, std::span<Kernel> kernels) {
+  std::map<Key, Kernel> needed;
+  for (const Chain& chain : chains_) {
+    const Key key = key_of(chain, placement);
+    if (!runtime.torch_device(key.device).is_cpu()) continue;
+    const auto known = packed_.find(key);
+    needed[key] = known == packed_.end() ? Kernel() : std::move(known->second);
+  }
+  packed_ = std::move(needed);  // what is no longer needed makes room first
+  held_.clear();
+  const auto hand_on = [](KernelContext&, std::span<const Value> in, std::span<Value> out) {
+    out[0] = in[0];
+  };
+  for (const Chain& chain : chains_) {
+    const Key key = key_of(chain, placement);
+    const auto entry = packed_.find(key);
+    if (entry == packed_.end()) continue;
+    Kernel& kernel = entry->second;
+    try {
+      if (kernel == nullptr) kernel = pack(key, runtime.meter(key.device), parameter);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception&) {
+      // Shapes that do not fit: the op says so, with its name, when it runs as it is.
+    }
+    if (kernel == nullptr) continue;
+    kernels[at(key.convolution)] = kernel;
+    if (key.normalization != kNoOp) kernels[at(key.normalization)] = hand_on;
+    if (key.activation != kNoOp) kernels[at(key.activation)] = hand_on;
+    held_.insert(chain.weight);
+  }
+}
+
+}  // namespace berth::runtime

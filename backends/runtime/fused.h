@@ -1,0 +1,63 @@
+// Convolutions that do the work of what follows them, too. Ops, placements and names stay: an op whose work is done
+// already hands on what it is given.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "berth/problem.h"
+#include "berth/sdk/program.h"
+#include "runtime/device_runtime.h"
+#include "runtime/kernel.h"
+
+namespace berth::runtime {
+
+/// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the work of
+/// a BatchNormalization and of a Relu behind it where those are on its device and nobody else reads, or is returned,
+/// the values between. [thread-compatible]
+class FusedConvolutions {
+ public:
+  using HostParameter = std::function<const Value&(TensorId)>;
+
+  /// The program must outlive it.
+  explicit FusedConvolutions(const Program& program);
+
+  /// Frees what the placement does not use, packs what it uses and sets the kernels of these ops, by OpId.
+  /// `parameter` gives values on the host. What is packed counts as held by the devices. Throws Error(out_of_memory).
+  void place(const Placement& placement, DeviceRuntime& runtime, const HostParameter& parameter,
+             std::span<Kernel> kernels);
+
+  /// Whether a packed convolution, its only reader, holds the parameter.
+  [[nodiscard]] bool holds(TensorId parameter) const { return held_.contains(parameter); }
+
+ private:
+  struct Chain {
+    OpId convolution = kNoOp;
+    OpId normalization = kNoOp;
+    OpId activation = kNoOp;
+    TensorId weight = kNoTensor;  ///< the parameter that resides for it
+  };
+  /// The ops whose work is done together, and where.
+  struct Key {
+    OpId convolution;
+    OpId normalization;
+    OpId activation;
+    DeviceId device;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  [[nodiscard]] Key key_of(const Chain& chain, const Placement& placement) const;
+  [[nodiscard]] Kernel pack(const Key& key, MemoryMeter& meter,
+                            const HostParameter& parameter) const;
+
+  const Program& program_;
+  std::vector<Chain> chains_;
+  std::map<Key, Kernel> packed_;  ///< an empty one: cannot be packed
+  std::set<TensorId> held_;
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,78 @@
+#include "runtime/onnx/packed.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <string>
+#include <utility>
+
+#include "runtime/onnx/windows.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+/// LibTorch offers these by name alone. The optional is of LibTorch 1's own kind, or the standard's.
+auto find_operator(const char* name) {
+  return c10::Dispatcher::singleton().findSchema({name, ""});
+}
+
+c10::IValue call(const c10::OperatorHandle& op, std::vector<c10::IValue> stack) {
+  op.callBoxed(&stack);
+  return std::move(stack.front());
+}
+
+}  // namespace
+
+// An attribute since opset 14, before 7 too (is_test), and in between told by the number of outputs.
+bool normalizes_by_batch(const Instruction& normalization) {
+  if (normalization.version >= 14) return int_attribute(normalization, "training_mode", 0) != 0;
+  const bool returns_statistics = normalization.outputs.size() > 1;
+  if (normalization.version >= 7) return returns_statistics;
+  return int_attribute(normalization, "is_test", 0) == 0 && returns_statistics;
+}
+
+ConvolutionConstants normalized(const ConvolutionConstants& constants,
+                                const Instruction& normalization, const Tensor& scale,
+                                const Tensor& shift, const Tensor& mean, const Tensor& variance) {
+  const auto wide = [](const Tensor& tensor) { return tensor.to(at::kDouble); };
+  const double epsilon = float_attribute(normalization, "epsilon", 1e-5);
+  const Tensor factor = at::mul(wide(scale), at::rsqrt(at::add(wide(variance), epsilon)));
+  const Tensor weight = at::mul(wide(constants.weight), factor.reshape({-1, 1, 1, 1}));
+  const Tensor from_mean =
+      constants.bias.defined() ? at::sub(wide(constants.bias), wide(mean)) : at::neg(wide(mean));
+  const Tensor bias = at::add(at::mul(from_mean, factor), wide(shift));
+  return {weight.to(at::kFloat), bias.to(at::kFloat)};
+}
+
+Kernel packed_convolution(const Instruction& convolution, const ConvolutionConstants& constants,
+                          at::IntArrayRef images, bool rectified) {
+  const auto pack = find_operator("mkldnn_prepacked::conv2d_prepack");
+  const auto run = find_operator("mkldnn_prepacked::conv2d_run");
+  if (!pack || !run || !at::hasMKLDNN()) return nullptr;
+  const Windows windows = windows_over(window_attributes(convolution),
+                                       constants.weight.sizes().slice(2).vec(), images.slice(2));
+  Ints padding = windows.before, sizes = images.vec(), margins;
+  if (!windows.symmetric()) {
+    margins = as_paddings(windows.before, windows.after);
+    for (std::size_t i = 0; i < padding.size(); ++i) {
+      sizes[i + 2] += windows.before[i] + windows.after[i];
+      padding[i] = 0;
+    }
+  }
+  // A clone: contiguous() would leave windows of one element in an order that does not say where channels are.
+  const Tensor weight = constants.weight.clone(at::MemoryFormat::ChannelsLast);
+  const c10::IValue packed = call(
+      *pack, {weight, constants.bias.defined() ? c10::IValue(constants.bias) : c10::IValue(),
+              windows.strides, padding, windows.dilations, int_attribute(convolution, "group", 1),
+              sizes, std::string(rectified ? "relu" : "none")});
+  // LibTorch keeps what was packed, to save it in a file.
+  weight.storage().set_data_ptr_noswap(at::DataPtr());
+  return [run = *run, packed, margins](KernelContext&, Inputs in, Outputs out) {
+    Tensor x = tensor_at(in, 0);
+    if (!margins.empty()) x = at::constant_pad_nd(x, margins);
+    out[0].tensor = call(run, {x.contiguous(at::MemoryFormat::ChannelsLast), packed}).toTensor();
+  };
+}
+
+}  // namespace berth::runtime::onnx

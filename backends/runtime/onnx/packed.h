@@ -1,0 +1,31 @@
+// Convolutions whose weights oneDNN has turned, once, into the blocks that it reads.
+#pragma once
+
+#include "runtime/onnx/support.h"
+
+namespace berth::runtime::onnx {
+
+/// Whether the BatchNormalization takes mean and variance from its batch.
+[[nodiscard]] bool normalizes_by_batch(const Instruction& normalization);
+
+/// The constants of a convolution over planes: y = weight * x + bias.
+struct ConvolutionConstants {
+  Tensor weight;  ///< [out, in / groups, height, width], f32, on the host
+  Tensor bias;    ///< [out], or undefined
+};
+
+/// Those of a convolution that computes what the BatchNormalization behind it would make of its result. The
+/// inputs are the normalization's, without its first. Computed in f64.
+[[nodiscard]] ConvolutionConstants normalized(const ConvolutionConstants& constants,
+                                              const Instruction& normalization, const Tensor& scale,
+                                              const Tensor& shift, const Tensor& mean,
+                                              const Tensor& variance);
+
+/// The convolution's kernel with constants of its own: it ignores its other inputs. `images` is the shape that
+/// the blocks are chosen for; other ones are computed as well. `rectified`: what is below 0 becomes 0. Null
+/// where LibTorch has no oneDNN. Throws what ATen throws.
+[[nodiscard]] Kernel packed_convolution(const Instruction& convolution,
+                                        const ConvolutionConstants& constants,
+                                        at::IntArrayRef images, bool rectified);
+
+}  // namespace berth::runtime::onnx
