@@ -44,16 +44,22 @@ class Annealer {
            const Structure& structure);
 
   struct Schedule {
-    std::size_t grain;   ///< index of what is moved
-    bool contracts;      ///< whether steps of a contracted problem judge proposals
-    std::int64_t moves;  ///< proposals; an estimate if `seconds` are stated
-    double seconds;      ///< that the chain may take, all in all; 0 = as long as `moves` do
-    double hottest_us;   ///< first temperature
-    double coldest_us;   ///< last one
-    double reach;        ///< see Proposer::draw
+    std::size_t grain;  ///< index of what is moved
+    /// Whether steps of a contracted problem and exact ones judge proposals in turn.
+    bool contracts;
+    bool exact_first;  ///< whether exact ones begin then
+    /// Proposals, on contracted steps if it contracts; an estimate if `seconds` are stated.
+    std::int64_t moves;
+    double seconds;     ///< that the chain may take, all in all; 0 = as long as `moves` do
+    double hottest_us;  ///< first temperature
+    double coldest_us;  ///< last one
+    double reach;       ///< see Proposer::draw
     /// Whether idle devices are offered ops that wait for other devices. Leave it off when there is
     /// time for hundreds of proposals per unit: these moves are greedy.
     bool fill = false;
+    /// Whether memory is looked at now and then alone, as long as there is room. To prepare that takes as long as a hundred
+    /// proposals.
+    bool roomy = false;
     /// Above 0: units that start before this share of all idle time has passed stay where they are
     /// (idleness.h).
     double settled = 0;
@@ -62,8 +68,9 @@ class Annealer {
     double end = 1;
   };
   struct Result {
-    Solution best;           ///< of the placements seen, by exact steps; no worse than the start
-    std::int64_t moves = 0;  ///< proposals made
+    Solution best;  ///< of the placements seen, by exact steps; no worse than the start
+    /// Proposals made; where it contracts, an exact one counts as 1 / Grain::weight.
+    std::int64_t moves = 0;
   };
   /// Anneals from `start`. Ends early if `stop()` says so, which is asked about every millisecond.
   Result run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
@@ -72,6 +79,7 @@ class Annealer {
   /// Work of all runs. Proposals that contracted steps judge count as simulated ops alone.
   [[nodiscard]] SearchWork work() const noexcept {
     SearchWork all = landscape_.work();
+    if (roomy_landscape_) all += roomy_landscape_->work();
     return all += beside_;
   }
 
@@ -83,10 +91,17 @@ class Annealer {
     Landscape& landscape;
     Proposer& proposer;
   };
-  Result run_contracted(const Solution& start, const Schedule& schedule, std::uint64_t seed,
-                        const std::function<bool()>& stop);
-  void run_leg(const Schedule& schedule, std::uint64_t seed, const std::function<bool()>& stop,
-               Result& result);
+  Result run_legs(const Solution& start, const Schedule& schedule, std::uint64_t seed,
+                  const std::function<bool()>& stop);
+  void run_contracted_leg(const Schedule& schedule, std::uint64_t seed,
+                          const std::function<bool()>& stop, Result& result);
+  /// From the best placement so far; the number of proposals.
+  std::int64_t anneal_exact(const Schedule& schedule, std::uint64_t seed,
+                            const std::function<bool()>& stop, Result& result);
+  /// Whether no device's peak is near its memory, but others may be.
+  [[nodiscard]] bool has_room(const Solution& solution);
+  /// Keeps the placement if its exact step, memory included, is better than the best.
+  void confirm(Placement placement, Result& result);
   /// From the placement that the landscape has; the number of proposals.
   std::int64_t anneal(Field& field, const Schedule& schedule, std::uint64_t seed,
                       const std::function<bool()>& stop, Solution& best,
@@ -101,6 +116,11 @@ class Annealer {
   std::span<const Grain> grains_;
   const Structure& structure_;
   Landscape landscape_;
+  bool may_be_short_;  // memory
+  /// Steps on devices whose memory never ends; null until they are asked for.
+  std::shared_ptr<const Simulator> roomy_;
+  std::unique_ptr<Landscape> roomy_landscape_;
+  bool room_ = false;                // whether this run judges proposals by it
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;
   SearchWork beside_;  // of others than landscape_
