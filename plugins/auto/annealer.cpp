@@ -7,7 +7,6 @@
 #include "auto/idleness.h"
 #include "berth/support/clock.h"
 #include "berth/support/index.h"
-#include "berth/support/sums.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -20,9 +19,6 @@ constexpr std::int64_t kMovesPerStep = 64;
 constexpr double kLeg = 120;
 constexpr int kLegs = 16;
 constexpr double kAlmostAll = 0.999999;
-/// Memory is not followed where the peak of every device is at most this share of what it may hold: that takes a third of
-/// the time of proposals on the training steps of convolutional networks. Whatever is kept is confirmed with its memory.
-constexpr double kRoom = 0.8;
 
 /// Least share of a leg's time for proposals: to contract a large problem may take all.
 constexpr double kLeastShare = 0.25;
@@ -37,44 +33,11 @@ std::int64_t polled_every(const Problem& problem) {
   return std::clamp<std::int64_t>(20000 / ops, 1, 1024);
 }
 
-/// Whether some placement may exceed some device's memory, and nothing else says how much there is.
-bool may_be_short(const Problem& problem) {
-  if (problem.constraints() != nullptr) return false;
-  if (problem.options().objective != Objective::latency) return false;
-  std::int64_t all = problem.graph().total_param_bytes();
-  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    all = saturating_sum(all, problem.graph().output_bytes(op));
-    all = saturating_sum(all, problem.costs().workspace_bytes(op));
-  }
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    if (problem.memory_bytes(device) < all) return true;
-  }
-  return false;
-}
-
-/// The same steps on devices whose memory never ends.
-std::shared_ptr<const Simulator> without_limits(const Problem& problem) {
-  std::vector<Device> devices;
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    devices.push_back(problem.cluster().device(device));
-    devices.back().memory_bytes = kNoLimit;
-  }
-  const auto cluster = std::make_shared<const Cluster>(problem.cluster().name(), std::move(devices),
-                                                       problem.cluster().links());
-  return std::make_shared<const Simulator>(
-      std::make_shared<const Problem>(problem.shared_graph(), cluster, problem.shared_costs(),
-                                      problem.shared_groups(), problem.options()));
-}
-
 }  // namespace
 
 Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
                    const Structure& structure)
-    : simulator_(simulator),
-      grains_(grains),
-      structure_(structure),
-      landscape_(simulator),
-      may_be_short_(may_be_short(simulator->problem())) {
+    : simulator_(simulator), grains_(grains), structure_(structure), landscape_(simulator) {
   for (const Grain& grain : grains) proposers_.emplace_back(grain.units);
 }
 
@@ -106,11 +69,6 @@ Annealer::Result Annealer::run(const Solution& start, const Schedule& schedule, 
                                const std::function<bool()>& stop) {
   Proposer& proposer = proposers_[schedule.grain];
   proposer.forget();
-  room_ = schedule.roomy && may_be_short_ && has_room(start);
-  if (room_ && !roomy_) {
-    roomy_ = without_limits(simulator_->problem());
-    roomy_landscape_ = std::make_unique<Landscape>(roomy_);
-  }
   if (schedule.contracts) return run_legs(start, schedule, seed, stop);
   if (schedule.settled > 0) {
     proposer.hold(settled_units(*simulator_, grains_[schedule.grain].units, start.placement,
@@ -123,40 +81,9 @@ Annealer::Result Annealer::run(const Solution& start, const Schedule& schedule, 
 
 std::int64_t Annealer::anneal_exact(const Schedule& schedule, std::uint64_t seed,
                                     const std::function<bool()>& stop, Result& result) {
-  const bool room = room_;
-  Landscape& landscape = room ? *roomy_landscape_ : landscape_;
-  Field field{room ? *roomy_ : *simulator_, grains_[schedule.grain].units, landscape,
-              proposers_[schedule.grain]};
-  landscape.reset(result.best.placement);
-  if (!room) return anneal(field, schedule, seed, stop, result.best, [] {});
-  Solution best = result.best;
-  double confirmed_us = best.objective_us;
-  const auto confirm_best = [&] {
-    if (best.objective_us < confirmed_us) confirm(best.placement, result);
-    confirmed_us = best.objective_us;
-  };
-  const std::int64_t made = anneal(field, schedule, seed, stop, best, confirm_best);
-  confirm_best();
-  return made;
-}
-
-bool Annealer::has_room(const Solution& solution) {
-  simulator_->evaluate(solution.placement, workspace_, evaluation_);
-  const Problem& problem = simulator_->problem();
-  beside_ += {1, problem.graph().op_count()};
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    const auto limit = static_cast<double>(problem.memory_bytes(device));
-    if (static_cast<double>(evaluation_.peak_bytes[at(device)]) > kRoom * limit) return false;
-  }
-  return true;
-}
-
-void Annealer::confirm(Placement placement, Result& result) {
-  simulator_->evaluate(placement, workspace_, evaluation_);
-  beside_ += {1, simulator_->problem().graph().op_count()};
-  Solution exact{std::move(placement), evaluation_.objective_us, evaluation_.excess_bytes};
-  if (exact.excess_bytes > result.best.excess_bytes) room_ = false;
-  if (exact.better_than(result.best)) result.best = std::move(exact);
+  Field field{*simulator_, grains_[schedule.grain].units, landscape_, proposers_[schedule.grain]};
+  landscape_.reset(result.best.placement);
+  return anneal(field, schedule, seed, stop, result.best, [] {});
 }
 
 /// In legs, each from the best placement so far, around which a contracted one contracts the problem anew. Contracted
@@ -195,7 +122,7 @@ Annealer::Result Annealer::run_legs(const Solution& start, const Schedule& sched
 void Annealer::run_contracted_leg(const Schedule& schedule, std::uint64_t seed,
                                   const std::function<bool()>& stop, Result& result) {
   const Clock::time_point began = Clock::now();
-  const Contracted contracted(room_ ? *roomy_ : *simulator_, grains_[schedule.grain].units.groups(),
+  const Contracted contracted(*simulator_, grains_[schedule.grain].units.groups(),
                               result.best.placement);
   std::vector<std::shared_ptr<const Groups>> coarser;
   for (std::size_t i = schedule.grain; i < grains_.size(); ++i) {
@@ -212,18 +139,22 @@ void Annealer::run_contracted_leg(const Schedule& schedule, std::uint64_t seed,
   Solution best{contracted.shrink(result.best.placement), landscape.objective_us(),
                 landscape.excess_bytes()};
   double confirmed_us = best.objective_us;
-  const auto confirm_best = [&] {
+  const auto confirm = [&] {
     if (best.objective_us == confirmed_us) return;
     confirmed_us = best.objective_us;
-    confirm(contracted.expand(best.placement), result);
+    Placement placement = contracted.expand(best.placement);
+    simulator_->evaluate(placement, workspace_, evaluation_);
+    beside_ += {1, simulator_->problem().graph().op_count()};
+    Solution exact{std::move(placement), evaluation_.objective_us, evaluation_.excess_bytes};
+    if (exact.better_than(result.best)) result.best = std::move(exact);
   };
   Schedule rest = schedule;
   if (schedule.seconds > 0) {
     rest.seconds =
         std::max(schedule.seconds - seconds_since(began), kLeastShare * schedule.seconds);
   }
-  result.moves += anneal(field, rest, seed, stop, best, confirm_best);
-  confirm_best();
+  result.moves += anneal(field, rest, seed, stop, best, confirm);
+  confirm();
   beside_.simulated_ops += landscape.work().simulated_ops;
 }
 

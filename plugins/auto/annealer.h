@@ -57,9 +57,6 @@ class Annealer {
     /// Whether idle devices are offered ops that wait for other devices. Leave it off when there is
     /// time for hundreds of proposals per unit: these moves are greedy.
     bool fill = false;
-    /// Whether memory is looked at now and then alone, as long as there is room. To prepare that takes as long as a hundred
-    /// proposals.
-    bool roomy = false;
     /// Above 0: units that start before this share of all idle time has passed stay where they are
     /// (idleness.h).
     double settled = 0;
@@ -79,7 +76,6 @@ class Annealer {
   /// Work of all runs. Proposals that contracted steps judge count as simulated ops alone.
   [[nodiscard]] SearchWork work() const noexcept {
     SearchWork all = landscape_.work();
-    if (roomy_landscape_) all += roomy_landscape_->work();
     return all += beside_;
   }
 
@@ -98,10 +94,6 @@ class Annealer {
   /// From the best placement so far; the number of proposals.
   std::int64_t anneal_exact(const Schedule& schedule, std::uint64_t seed,
                             const std::function<bool()>& stop, Result& result);
-  /// Whether no device's peak is near its memory, but others may be.
-  [[nodiscard]] bool has_room(const Solution& solution);
-  /// Keeps the placement if its exact step, memory included, is better than the best.
-  void confirm(Placement placement, Result& result);
   /// From the placement that the landscape has; the number of proposals.
   std::int64_t anneal(Field& field, const Schedule& schedule, std::uint64_t seed,
                       const std::function<bool()>& stop, Solution& best,
@@ -116,11 +108,6 @@ class Annealer {
   std::span<const Grain> grains_;
   const Structure& structure_;
   Landscape landscape_;
-  bool may_be_short_;  // memory
-  /// Steps on devices whose memory never ends; null until they are asked for.
-  std::shared_ptr<const Simulator> roomy_;
-  std::unique_ptr<Landscape> roomy_landscape_;
-  bool room_ = false;                // whether this run judges proposals by it
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;
   SearchWork beside_;  // of others than landscape_

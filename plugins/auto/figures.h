@@ -53,9 +53,6 @@ struct SearchFigures {
   double worth_moving = 0.1;
   /// In moves: less is not worth contracting a problem for, which takes as long as some of them.
   std::int64_t worth_contracting = 60;
-  /// In moves of a chain: for less it does not prepare steps that do not follow memory. In 1 s the training step of a
-  /// decoder with 15,847 ops was 5 % longer with them.
-  std::int64_t worth_room = 1000;
   /// How far a contracted step may be from the exact one. Those of real networks are within a tenth;
   /// those of random graphs, whose parts wait for much that few of their ops need, take up to twice as
   /// long.

@@ -212,10 +212,7 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
     if (left == 0) break;
   }
   if (left > 0 || all.empty()) all.push_back(stage(0, false, left, arm.factor));
-  for (Annealer::Schedule& each : all) {
-    each.fill = fill;
-    each.roomy = moves >= kFigures.worth_room;
-  }
+  for (Annealer::Schedule& each : all) each.fill = fill;
   return all;
 }
 

@@ -21,18 +21,17 @@ struct Chains {
   std::vector<Grain> grains;
   Structure structure;
 
-  /// Every op has ten bytes of parameters.
-  explicit Chains(std::int64_t memory_bytes = kNoLimit, std::int64_t bytes = 1) {
+  Chains() {
     std::vector<SmallOp> ops;
     std::vector<SmallEdge> edges;
     std::vector<GroupId> unit_of;
     for (OpId op = 0; op < kOps; ++op) {
-      ops.push_back({{3.0 + op % 5}, 10});
+      ops.push_back({{3.0 + op % 5}});
       unit_of.push_back(op / 8 * 2 + op % 2);
-      if (op >= 2) edges.push_back({op - 2, op, 2 * bytes});
-      if (op >= 6 && op % 6 == 0) edges.push_back({op - 1, op, bytes});
+      if (op >= 2) edges.push_back({op - 2, op, 2});
+      if (op >= 6 && op % 6 == 0) edges.push_back({op - 1, op, 1});
     }
-    problem = small_problem({{"d0", "gpu", memory_bytes}, {"d1", "gpu", memory_bytes}}, ops, edges);
+    problem = small_problem({{"d0", "gpu"}, {"d1", "gpu"}}, ops, edges);
     structure = structure_of(*problem);
     const auto units = std::make_shared<const Groups>(problem->graph(), unit_of);
     grains.push_back({Units(*problem, problem->finest_groups(), {}, structure), 0, 10});
@@ -75,45 +74,5 @@ TEST_CASE("annealer: contracted and exact steps judge legs in turn, whichever be
   for (const bool exact_first : {false, true}) {
     CHECK(run(480, exact_first) > 30);
     CHECK(run(480, exact_first) < 130);
-  }
-}
-
-// Links are so slow that all ops should be on one device, which does not hold them; both devices have room at first.
-TEST_CASE("annealer: a chain that begins with room keeps nothing that does not fit") {
-  const Chains chains(/*memory_bytes=*/700, /*bytes=*/8);
-  const auto simulator = std::make_shared<const Simulator>(chains.problem);
-  Placement halves;
-  for (OpId op = 0; op < Chains::kOps; ++op) halves.push_back(op / 8 % 2);
-  Simulator::Workspace workspace;
-  Evaluation evaluation;
-  simulator->evaluate(Placement(halves.size(), 0), workspace, evaluation);
-  REQUIRE(evaluation.excess_bytes > 0);
-  const double together_us = evaluation.objective_us;
-  simulator->evaluate(halves, workspace, evaluation);
-  REQUIRE(evaluation.excess_bytes == 0);
-  REQUIRE(evaluation.peak_bytes[0] < 560);
-  REQUIRE(evaluation.peak_bytes[1] < 560);
-  REQUIRE(evaluation.objective_us > together_us);
-  for (const bool contracts : {false, true}) {
-    for (const std::size_t grain : {0, 1}) {
-      if (contracts && grain == 0) continue;
-      Annealer annealer(simulator, chains.grains, chains.structure);
-      Annealer::Schedule schedule{};
-      schedule.grain = grain;
-      schedule.contracts = contracts;
-      schedule.roomy = true;
-      schedule.moves = 2000;
-      schedule.hottest_us = 5;
-      schedule.coldest_us = 0.1;
-      schedule.reach = 0.5;
-      const Solution start{halves, evaluation.objective_us, 0};
-      const Solution best = annealer.run(start, schedule, /*seed=*/3, [] { return false; }).best;
-      CHECK(best.excess_bytes == 0);
-      Evaluation exact;
-      simulator->evaluate(best.placement, workspace, exact);
-      CHECK(exact.excess_bytes == 0);
-      CHECK(best.objective_us == exact.objective_us);
-      CHECK(best.objective_us <= start.objective_us);
-    }
   }
 }
