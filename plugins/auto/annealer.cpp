@@ -67,36 +67,25 @@ void Annealer::look(Field& field, bool fill) {
 
 Annealer::Result Annealer::run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
                                const std::function<bool()>& stop) {
-  Proposer& proposer = proposers_[schedule.grain];
-  proposer.forget();
-  if (schedule.contracts) return run_legs(start, schedule, seed, stop);
+  if (schedule.contracts) return run_contracted(start, schedule, seed, stop);
+  const Units& units = grains_[schedule.grain].units;
+  Field field{*simulator_, units, landscape_, proposers_[schedule.grain]};
+  landscape_.reset(start.placement);
+  field.proposer.forget();
   if (schedule.settled > 0) {
-    proposer.hold(settled_units(*simulator_, grains_[schedule.grain].units, start.placement,
-                                schedule.settled));
+    field.proposer.hold(settled_units(*simulator_, units, start.placement, schedule.settled));
   }
   Result result{start};
-  result.moves = anneal_exact(schedule, seed, stop, result);
+  result.moves = anneal(field, schedule, seed, stop, result.best, [] {});
   return result;
 }
 
-std::int64_t Annealer::anneal_exact(const Schedule& schedule, std::uint64_t seed,
-                                    const std::function<bool()>& stop, Result& result) {
-  Field field{*simulator_, grains_[schedule.grain].units, landscape_, proposers_[schedule.grain]};
-  landscape_.reset(result.best.placement);
-  return anneal(field, schedule, seed, stop, result.best, [] {});
-}
-
-/// In legs, each from the best placement so far, around which a contracted one contracts the problem anew. Contracted
-/// steps allow for many more proposals than exact ones, but not every improvement shows in them, and a race of a tenth of a
-/// second does not tell which are better for a search of 8 s: where it chose exact ones, NMT's training step of 17,187 ops
-/// was 4 % longer than by contracted ones.
-Annealer::Result Annealer::run_legs(const Solution& start, const Schedule& schedule,
-                                    std::uint64_t seed, const std::function<bool()>& stop) {
-  const double weight = grains_[schedule.grain].weight;
-  const double exact_moves = static_cast<double>(schedule.moves) * weight;
+/// In legs, each from the best placement so far, around which the problem is contracted anew.
+Annealer::Result Annealer::run_contracted(const Solution& start, const Schedule& schedule,
+                                          std::uint64_t seed, const std::function<bool()>& stop) {
+  const double exact_moves = static_cast<double>(schedule.moves) * grains_[schedule.grain].weight;
   const int legs = std::clamp(static_cast<int>(exact_moves / kLeg), 1, kLegs);
   Random random(seed);
-  bool exact = schedule.exact_first;
   Result result{start};
   for (int leg = 0; leg < legs && !stop(); ++leg) {
     Schedule part = schedule;
@@ -104,23 +93,15 @@ Annealer::Result Annealer::run_legs(const Solution& start, const Schedule& sched
     part.seconds = schedule.seconds / legs;
     part.begin = static_cast<double>(leg) / legs;
     part.end = static_cast<double>(leg + 1) / legs;
-    if (exact) {
-      part.moves =
-          std::max<std::int64_t>(1, std::llround(static_cast<double>(part.moves) * weight));
-      const std::int64_t made = anneal_exact(part, random.next(), stop, result);
-      result.moves += std::llround(static_cast<double>(made) / weight);
-    } else {
-      run_contracted_leg(part, random.next(), stop, result);
-    }
-    exact = !exact;
+    run_leg(part, random.next(), stop, result);
   }
   return result;
 }
 
 /// Units are cut by device, so that the leg begins where the best placement is. What it finds is
 /// confirmed by an exact step, now and then and at the end.
-void Annealer::run_contracted_leg(const Schedule& schedule, std::uint64_t seed,
-                                  const std::function<bool()>& stop, Result& result) {
+void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
+                       const std::function<bool()>& stop, Result& result) {
   const Clock::time_point began = Clock::now();
   const Contracted contracted(*simulator_, grains_[schedule.grain].units.groups(),
                               result.best.placement);

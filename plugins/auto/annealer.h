@@ -44,16 +44,13 @@ class Annealer {
            const Structure& structure);
 
   struct Schedule {
-    std::size_t grain;  ///< index of what is moved
-    /// Whether steps of a contracted problem and exact ones judge proposals in turn.
-    bool contracts;
-    bool exact_first;  ///< whether exact ones begin then
-    /// Proposals, on contracted steps if it contracts; an estimate if `seconds` are stated.
-    std::int64_t moves;
-    double seconds;     ///< that the chain may take, all in all; 0 = as long as `moves` do
-    double hottest_us;  ///< first temperature
-    double coldest_us;  ///< last one
-    double reach;       ///< see Proposer::draw
+    std::size_t grain;   ///< index of what is moved
+    bool contracts;      ///< whether steps of a contracted problem judge proposals
+    std::int64_t moves;  ///< proposals; an estimate if `seconds` are stated
+    double seconds;      ///< that the chain may take, all in all; 0 = as long as `moves` do
+    double hottest_us;   ///< first temperature
+    double coldest_us;   ///< last one
+    double reach;        ///< see Proposer::draw
     /// Whether idle devices are offered ops that wait for other devices. Leave it off when there is
     /// time for hundreds of proposals per unit: these moves are greedy.
     bool fill = false;
@@ -65,9 +62,8 @@ class Annealer {
     double end = 1;
   };
   struct Result {
-    Solution best;  ///< of the placements seen, by exact steps; no worse than the start
-    /// Proposals made; where it contracts, an exact one counts as 1 / Grain::weight.
-    std::int64_t moves = 0;
+    Solution best;           ///< of the placements seen, by exact steps; no worse than the start
+    std::int64_t moves = 0;  ///< proposals made
   };
   /// Anneals from `start`. Ends early if `stop()` says so, which is asked about every millisecond.
   Result run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
@@ -87,13 +83,10 @@ class Annealer {
     Landscape& landscape;
     Proposer& proposer;
   };
-  Result run_legs(const Solution& start, const Schedule& schedule, std::uint64_t seed,
-                  const std::function<bool()>& stop);
-  void run_contracted_leg(const Schedule& schedule, std::uint64_t seed,
-                          const std::function<bool()>& stop, Result& result);
-  /// From the best placement so far; the number of proposals.
-  std::int64_t anneal_exact(const Schedule& schedule, std::uint64_t seed,
-                            const std::function<bool()>& stop, Result& result);
+  Result run_contracted(const Solution& start, const Schedule& schedule, std::uint64_t seed,
+                        const std::function<bool()>& stop);
+  void run_leg(const Schedule& schedule, std::uint64_t seed, const std::function<bool()>& stop,
+               Result& result);
   /// From the placement that the landscape has; the number of proposals.
   std::int64_t anneal(Field& field, const Schedule& schedule, std::uint64_t seed,
                       const std::function<bool()>& stop, Solution& best,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -51,23 +50,21 @@ std::vector<double> heads_us(const Problem& problem) {
 class Sequencer {
  public:
   Sequencer(const Graph& graph, std::span<const GroupId> label, GroupId count,
-            const std::vector<bool>& at_hand, std::span<const double> start_us)
+            std::span<const double> start_us)
       : graph_(graph),
         label_(label),
-        at_hand_(at_hand),
         start_us_(start_us),
         ready_(at(count)),
         part_of_(at(graph.op_count()), kNoOp) {
     for (OpId op = 0; op < graph.op_count(); ++op) {
       waiting_.push_back(static_cast<std::int32_t>(graph.in_edges(op).size()));
-      for (const Edge& edge : graph.in_edges(op)) waiting_.back() -= is_at_hand(edge.src) ? 1 : 0;
     }
   }
 
   /// `us[op]`: how long it takes.
   std::vector<OpId> run(std::span<const double> us, double window_us, double limit_us) {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      if (waiting_[at(op)] == 0 && !is_at_hand(op)) make_ready(op);
+      if (waiting_[at(op)] == 0) make_ready(op);
     }
     OpId part = 0;
     while (!next_.empty()) {
@@ -88,28 +85,12 @@ class Sequencer {
       }
       ++part;
     }
-    join_readers();
     return std::move(part_of_);
   }
 
  private:
   using Entry = std::pair<double, OpId>;  // (start, op): early first
   using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
-
-  [[nodiscard]] bool is_at_hand(OpId op) const { return !at_hand_.empty() && at_hand_[at(op)]; }
-
-  /// Parts are numbered in the order in which they are executed.
-  void join_readers() {
-    if (at_hand_.empty()) return;
-    const auto order = graph_.topological_order();
-    for (auto op = order.rbegin(); op != order.rend(); ++op) {
-      if (!at_hand_[at(*op)]) continue;
-      OpId first = std::numeric_limits<OpId>::max();
-      for (const Edge& edge : graph_.out_edges(*op))
-        first = std::min(first, part_of_[at(edge.dst)]);
-      part_of_[at(*op)] = first;
-    }
-  }
 
   void make_ready(OpId op) {
     ready_[at(label_[at(op)])].emplace(start_us_[at(op)], op);
@@ -118,7 +99,6 @@ class Sequencer {
 
   const Graph& graph_;
   std::span<const GroupId> label_;
-  const std::vector<bool>& at_hand_;  // by op; empty = none
   std::span<const double> start_us_;
   std::vector<Queue> ready_;           // by label: ops that can be executed
   Queue next_;                         // those of all labels, and some that have been executed
@@ -201,10 +181,8 @@ std::shared_ptr<const Constraints> constraints_of(const Problem& problem, const 
 /// The edges of the contracted graph.
 class Wiring {
  public:
-  Wiring(const Graph& graph, std::span<const OpId> part_of, const std::vector<bool>& at_hand) {
-    for (OpId op = 0; op < graph.op_count(); ++op) {
-      if (at_hand.empty() || !at_hand[at(op)]) add(graph, part_of, op);
-    }
+  Wiring(const Graph& graph, std::span<const OpId> part_of) {
+    for (OpId op = 0; op < graph.op_count(); ++op) add(graph, part_of, op);
   }
 
   void build(GraphBuilder& builder) {
@@ -251,31 +229,12 @@ class Wiring {
 
 }  // namespace
 
-std::vector<bool> ops_at_hand(const Problem& problem, const Groups& units) {
-  const Graph& graph = problem.graph();
-  const Costs& costs = problem.costs();
-  std::vector<bool> at_hand(at(graph.op_count()), false);
-  for (const OpId op : graph.topological_order()) {
-    const auto edges = graph.out_edges(op);
-    bool is = !edges.empty();
-    for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-      const double us = costs.op_us(op, kind);
-      is = is && (us == 0 || us >= kCannotRun);
-    }
-    is = is && std::all_of(edges.begin(), edges.end(),
-                           [&](const Edge& edge) { return units.of(edge.dst) == units.of(op); });
-    for (const Edge& edge : graph.in_edges(op)) is = is && at_hand[at(edge.src)];
-    at_hand[at(op)] = is;
-  }
-  return at_hand;
-}
-
 std::vector<OpId> acyclic_parts(const Problem& problem, const Groups& units,
-                                const std::vector<bool>& at_hand, std::span<const double> start_us,
-                                double window_us, double limit_us) {
+                                std::span<const double> start_us, double window_us,
+                                double limit_us) {
   std::vector<double> us;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) us.push_back(least_us(problem, op));
-  return Sequencer(problem.graph(), units.map(), units.count(), at_hand, start_us)
+  return Sequencer(problem.graph(), units.map(), units.count(), start_us)
       .run(us, window_us, limit_us);
 }
 
@@ -291,8 +250,7 @@ Contracted::Contracted(const Simulator& simulator, const Groups& units,
   Evaluation evaluation;
   simulator.evaluate(placement, workspace, evaluation, start_us);
   const auto cut = cut_by_device(problem.graph(), units, placement);
-  at_hand_ = ops_at_hand(problem, *cut);
-  part_of_ = acyclic_parts(problem, *cut, at_hand_, start_us, kWindow * evaluation.runtime_us,
+  part_of_ = acyclic_parts(problem, *cut, start_us, kWindow * evaluation.runtime_us,
                            kLimit * evaluation.runtime_us);
   build(problem, *cut);
 }
@@ -301,7 +259,7 @@ Contracted::Contracted(const Problem& problem, const Groups& units) {
   if (units.acyclic()) {
     part_of_.assign(units.map().begin(), units.map().end());
   } else {
-    part_of_ = acyclic_parts(problem, units, {}, heads_us(problem), kCannotRun, kCannotRun);
+    part_of_ = acyclic_parts(problem, units, heads_us(problem), kCannotRun, kCannotRun);
   }
   build(problem, units);
 }
@@ -331,11 +289,10 @@ std::shared_ptr<const Graph> Contracted::contract(const Problem& problem, const 
   for (const OpId op : first_of_) ++parts_of[at(units.of(op))];
   std::vector<std::int64_t> param_bytes(first_of_.size(), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    // Inputs, results and what is at hand stay with their part as parameters do.
-    const bool is_at_hand = !at_hand_.empty() && at_hand_[at(op)];
+    // Inputs and results stay with their part as parameters do.
     std::int64_t& bytes = param_bytes[at(part_of_[at(op)])];
     bytes = saturating_sum(bytes, graph.own_param_bytes(op));
-    bytes = saturating_sum(bytes, is_at_hand ? graph.output_bytes(op) : problem.lasting_bytes(op));
+    bytes = saturating_sum(bytes, problem.lasting_bytes(op));
   }
   GraphBuilder builder(graph.name());
   for (std::size_t part = 0; part < first_of_.size(); ++part) {
@@ -351,7 +308,7 @@ std::shared_ptr<const Graph> Contracted::contract(const Problem& problem, const 
     const TensorId tensor = builder.add_parameter(of_bytes(shared.bytes));
     for (const OpId reader : readers) builder.add_input(reader, tensor);
   }
-  Wiring(graph, part_of_, at_hand_).build(builder);
+  Wiring(graph, part_of_).build(builder);
   builder.name_results();
   return builder.build();
 }

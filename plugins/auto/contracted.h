@@ -13,23 +13,17 @@
 
 namespace berth::policies::auto_policy {
 
-/// Ops that take no time, wait for such ops alone, and are read within their unit alone, by op: variables
-/// and constants beside what reads them. Nobody waits for them.
-[[nodiscard]] std::vector<bool> ops_at_hand(const Problem& problem, const Groups& units);
-
 /// The ops of a problem in parts that no cycle leads through, by op; dense from 0. Every part lies
 /// within one of `units` and has ops whose times `start_us` are at most `window_us` apart; no op is
 /// added to a part that takes `limit_us`. Units that are long, or that cycles lead through, as they
-/// do where ops and their gradients share one, have several parts. An op that is `at_hand`, whatever its
-/// time, is in the first part that reads it; empty = none is.
+/// do where ops and their gradients share one, have several parts.
 [[nodiscard]] std::vector<OpId> acyclic_parts(const Problem& problem, const Groups& units,
-                                              const std::vector<bool>& at_hand,
                                               std::span<const double> start_us, double window_us,
                                               double limit_us);
 
 /// A problem with one op per part of acyclic_parts; the parts of a unit are co-located. An op of it
 /// starts when all that its part waits for has come, and sends when all of its part is done. What a
-/// part sends to the same others is one tensor; what is at hand is not sent. So its runtimes and its memory are estimates of the
+/// part sends to the same others is one tensor. So its runtimes and its memory are estimates of the
 /// original's, best near the placement that it was made for. [thread-safe: immutable]
 class Contracted {
  public:
@@ -58,7 +52,6 @@ class Contracted {
                                                       std::span<const std::int32_t> types) const;
   [[nodiscard]] std::shared_ptr<const Costs> sum_costs(const Problem& problem) const;
 
-  std::vector<bool> at_hand_;     // by op; empty = none
   std::vector<OpId> part_of_;     // by op
   std::vector<OpId> first_of_;    // by part: one op of it
   std::vector<OpId> longest_of_;  // by part

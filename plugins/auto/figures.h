@@ -48,9 +48,6 @@ struct SearchFigures {
   std::int64_t plenty = 300;
   /// The share of the remaining proposals that each coarser grain gets.
   double coarse_share = 0.4;
-  /// A grain for which a brief chain has fewer proposals per unit is left to longer ones: 258 of 4,621 units win 0.1 % of
-  /// NASNet's training step, and take the time in which coarser ones win 1 %.
-  double worth_moving = 0.1;
   /// In moves: less is not worth contracting a problem for, which takes as long as some of them.
   std::int64_t worth_contracting = 60;
   /// How far a contracted step may be from the exact one. Those of real networks are within a tenth;

@@ -155,15 +155,6 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
   return pool_;
 }
 
-bool Search::contracts(std::size_t grain) const {
-  return contracts_ && grains_[grain].weight > 0;
-}
-
-bool Search::worth_moving(std::size_t grain, std::int64_t moves) const {
-  return static_cast<double>(moves) >=
-         kFigures.worth_moving * grains_[grain].units.count() * weight(grain, contracts(grain));
-}
-
 double Search::weight(std::size_t grain, bool contracts) const {
   return contracts ? grains_[grain].weight : 1;
 }
@@ -178,7 +169,6 @@ Annealer::Schedule Search::stage(std::size_t grain, bool contracts, std::int64_t
   Annealer::Schedule schedule{};
   schedule.grain = grain;
   schedule.contracts = contracts;
-  schedule.exact_first = exact_first_;
   schedule.moves = proposals;
   if (timed()) schedule.seconds = static_cast<double>(moves) * settings_.threads / moves_per_s_;
   schedule.hottest_us =
@@ -191,6 +181,7 @@ Annealer::Schedule Search::stage(std::size_t grain, bool contracts, std::int64_t
 std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& arm) const {
   std::size_t grain = 0;
   const bool fill = brief(moves);
+  const auto contracts = [&](std::size_t g) { return contracts_ && grains_[g].weight > 0; };
   const auto plenty = [&](std::size_t g) {
     return static_cast<double>(kFigures.plenty * grains_[g].units.count()) *
            weight(g, contracts(g));
@@ -201,17 +192,12 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
   std::vector<Annealer::Schedule> all;
   std::int64_t left = moves;
   for (; grain > 0; --grain) {
-    auto share = static_cast<std::int64_t>(kFigures.coarse_share * static_cast<double>(left));
-    const std::int64_t rest = left - share;
-    const double of_rest = grain > 1 ? kFigures.coarse_share : 1;
-    const auto finer = static_cast<std::int64_t>(of_rest * static_cast<double>(rest));
-    if (fill && !worth_moving(grain - 1, finer)) share = left;
+    const auto share = static_cast<std::int64_t>(kFigures.coarse_share * static_cast<double>(left));
     if (contracts(grain) && share < kFigures.worth_contracting) continue;
     all.push_back(stage(grain, contracts(grain), share, arm.factor));
     left -= share;
-    if (left == 0) break;
   }
-  if (left > 0 || all.empty()) all.push_back(stage(0, false, left, arm.factor));
+  all.push_back(stage(0, false, left, arm.factor));
   for (Annealer::Schedule& each : all) each.fill = fill;
   return all;
 }
@@ -291,7 +277,8 @@ void Search::warm_up() {
 }
 
 /// Anneals the best starts at the coarsest grain: which of them leads furthest cannot be told from
-/// where they are. The last round is run by contracted and by exact steps; with the better way chains begin.
+/// where they are. Contracted steps allow for many more proposals than exact ones, but not every
+/// improvement shows in them: the last round is run both ways, and the better one is kept to.
 void Search::race_starts() {
   const std::size_t grain = grains_.size() - 1;
   if (grain == 0 || grains_[grain].weight == 0) return;
@@ -325,7 +312,7 @@ void Search::race_starts() {
       for (std::size_t i = 0; i < runners.size(); ++i) {
         gained_us += found[runners.size() + i].objective_us - found[i].objective_us;
       }
-      exact_first_ = gained_us < 0;
+      contracts_ = gained_us >= 0;
     }
     sort_best_first(found);
     found.resize(round.survivors());
@@ -354,7 +341,7 @@ void Search::anneal_round() {
   std::int64_t moves = full_length_ * (2 + rounds_) / 2;
   if (left < 2 * moves * chains) moves = (left + chains - 1) / chains;
   ++rounds_;
-  const bool sweeping = latency_ && brief(moves) && stages(moves, arms_.front()).back().grain == 0;
+  const bool sweeping = latency_ && brief(moves);
   if (sweeping) {
     const double share = (1 - kFigures.sweeps_share) * (1 - settled_share(pool_.front()));
     moves = static_cast<std::int64_t>(share * static_cast<double>(moves));

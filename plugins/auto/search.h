@@ -10,8 +10,7 @@
 //      successes it learns which temperatures, and which of the best solutions, to start from. A
 //      short budget has one round, whose chains begin with coarser units, which are fewer, and
 //      whose steps can be those of a contracted problem (contracted.h), which take a fraction of
-//      the time, in turn with exact ones. It ends with the finest units that it has proposals for. For
-//      latency, sweeps over what runs late follow it where these are the finest of all.
+//      the time. For latency, sweeps over what runs late follow it.
 // All chains of a round end before the next begins, so that the result depends on the seed and the
 // number of proposals only.
 #pragma once
@@ -78,9 +77,6 @@ class Search {
   /// The number of slots that share the moves of a round with this many tasks: where time decides, a
   /// thread without a task waits for the others.
   [[nodiscard]] std::size_t slots(std::size_t tasks) const;
-  [[nodiscard]] bool contracts(std::size_t grain) const;
-  /// Whether a brief chain has enough proposals for the grain.
-  [[nodiscard]] bool worth_moving(std::size_t grain, std::int64_t moves) const;
   /// The weight of a proposal, in moves.
   [[nodiscard]] double weight(std::size_t grain, bool contracts) const;
   /// Whether a chain has so few proposals that it has to use greedy moves and coarse units.
@@ -93,9 +89,8 @@ class Search {
 
   const PlaceContext& context_;
   SearchSettings settings_;
-  bool latency_;              // the objective
-  bool contracts_;            // whether contracted steps judge moves of coarser grains, too
-  bool exact_first_ = false;  // whether exact steps are the first that do
+  bool latency_;    // the objective
+  bool contracts_;  // whether contracted steps judge the moves of coarser grains
   Structure structure_;
   std::vector<Grain> grains_;  // fine first
   std::shared_ptr<const Simulator> simulator_;

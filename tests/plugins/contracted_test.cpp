@@ -122,27 +122,6 @@ TEST_CASE("contracted: on one device a step takes as long, and holds the same pa
   }
 }
 
-// Variable 0 is read by ops 2 and 4 of its unit, constant 1 by ops of other units.
-TEST_CASE("contracted: nobody waits for what is at hand, and it moves with what reads it") {
-  const auto problem =
-      small_problem({{"a", "x"}, {"b", "x"}}, {{{0}, 7}, {{0}}, {{5}}, {{3}}, {{2}}, {{0}}},
-                    {{0, 2, 4}, {0, 4, 4}, {1, 2, 1}, {1, 3, 1}, {2, 3, 2}, {3, 4, 2}, {4, 5, 1}});
-  const Groups units(problem->graph(), {0, 2, 0, 1, 0, 0});
-  // The last one takes no time either, but waits.
-  CHECK(ops_at_hand(*problem, units) == std::vector<bool>{true, false, false, false, false, false});
-  const Simulator simulator(problem);
-  const Placement placement{0, 0, 0, 1, 0, 0};
-  const Contracted contracted(simulator, units, placement);
-  CHECK(contracted.part_of(0) == contracted.part_of(2));
-  for (const Edge& edge : contracted.problem()->graph().in_edges(contracted.part_of(4))) {
-    CHECK(edge.src == contracted.part_of(3));
-  }
-  CHECK(contracted.problem()->graph().own_param_bytes(contracted.part_of(2)) == 7 + 4 + 4);
-  Simulator::Workspace workspace;
-  CHECK(Simulator(contracted.problem()).runtime_us(contracted.shrink(placement), workspace) ==
-        doctest::Approx(simulator.runtime_us(placement, workspace)));
-}
-
 TEST_CASE("contracted: what constraints demand is demanded of the parts") {
   const auto free = small_problem({{"a", "x", 100}, {"b", "x", 100}, {"c", "x", 100}},
                                   {{{1}}, {{2}}, {{3}}}, {{0, 1, 1}, {1, 2, 1}});
