@@ -344,13 +344,11 @@ class ReplicaSearch {
   /// Shared updates where they may make a plan the best.
   void add_variants() {
     if (*settings_.replicate != "auto") return;
-    const double chance_us = kNoChance * best_us();
+    if (!can_share_updates(*models_.whole().graph)) return;
     std::vector<Tried> more;
     for (Tried& tried : tried_) {
-      if (tried.is_plain() || tried.varied || tried.us() >= chance_us) continue;
-      tried.varied = true;
+      if (tried.is_plain() || tried.varied) continue;
       const bool estimated = !tried.is_posed() && !tried.is_grouped();
-      if (!can_share_updates(*models_.whole().graph)) continue;
       const auto& first = tried.plan.replicas.front();
       const KindId kind = cluster_->kind_of(first.devices.front());
       const double others = 1 - 1 / static_cast<double>(tried.plan.replicas.size());
@@ -359,6 +357,7 @@ class ReplicaSearch {
       const double guess_us = tried.us() - saves_us;
       if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
       if (!estimated && tried.us() > best_us()) continue;
+      tried.varied = true;
       Tried shared = tried;
       shared.plan.share_updates = true;
       shared.step = {};
