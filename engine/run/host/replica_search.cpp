@@ -17,6 +17,7 @@
 #include "berth/simulator.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/replica_limit.h"
 #include "host/replica_shares.h"
 #include "host/replica_steps.h"
 #include "replicas/folded.h"
@@ -431,9 +432,7 @@ class ReplicaSearch {
       outcome.bound = plain;
       return;
     }
-    const ReplicaBound found =
-        bound_replicas(models_.training(), models_.whole(), models_.at_size(models_.smaller()),
-                       models_.smaller(), *cluster_, plain.us);
+    const ReplicaBound found = limit_of_plans(models_, shares_, plain.us, effort);
     outcome.bound = {found.us, found.basis};
   }
 
