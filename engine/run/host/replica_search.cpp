@@ -278,19 +278,18 @@ class ReplicaSearch {
     });
     if (running_.size() > most) running_.resize(most);
   }
-  /// Posing cannot be stopped. The whole step of groups is improved, too.
+  /// Posing cannot be stopped. The whole step of groups is improved, too. Those that run may become the best.
   double kept_for_posing_s() {
-    const Tried* best = nullptr;
-    bool groups = false;
-    for (const auto* list : {&tried_, &running_}) {
-      for (const Tried& tried : *list) {
-        groups = groups || (list == &running_ && tried.is_grouped());
-        if (best == nullptr || before(tried, *best)) best = &tried;
-      }
+    const bool counts = budget_.counts_proposals();
+    double kept = 0;
+    for (const Tried& tried : running_) {
+      if (!tried.is_grouped()) continue;
+      const double posing_s = counts ? 0 : steps_.posing_s(tried.plan);
+      kept = std::max(kept, kWholePart * budget_.whole() + posing_s);
     }
-    if (best != nullptr && best->us() < kCannotRun) groups = best->is_grouped();
-    const bool poses = best != nullptr && !best->is_posed() && !budget_.counts_proposals();
-    return (groups ? kWholePart * budget_.whole() : 0) + (poses ? steps_.posing_s(best->plan) : 0);
+    const auto best = std::min_element(tried_.begin(), tried_.end(), before);
+    if (counts || best == tried_.end() || best->is_posed()) return kept;
+    return std::max(kept, steps_.posing_s(best->plan));
   }
   /// It gets no more time, and is a plan as any other.
   void retire(Tried tried) {
