@@ -35,8 +35,6 @@ constexpr double kRoundPart = 1.0 / 3;
 constexpr double kWholePart = 0.1;
 /// A step that is so much slower than the best one will not become the best.
 constexpr double kNoChance = 1.1;
-/// The same of one that has had its part of the time.
-constexpr double kLastChance = 1.05;
 /// Posing a plan for what may be a small gain takes at most that part of what is left.
 constexpr double kPosingPart = 0.15;
 /// The policy comes that near to a bound: what is slower than that will not be the best either.
@@ -260,11 +258,8 @@ class ReplicaSearch {
         retire(std::move(running_.back()));
         running_.pop_back();
       }
-      // The last one gets all that is left, if not much is between it and another that is posed.
-      if (running_.size() == 1 && best_us() < running_.front().us()) {
-        pose_best();
-        if (running_.front().us() > kLastChance * best_us()) break;
-      }
+      // The last one gets all that is left, when it is known what it has to beat.
+      if (running_.size() == 1 && best_us() < running_.front().us()) pose_best();
     }
     for (Tried& tried : running_) retire(std::move(tried));
     running_.clear();
