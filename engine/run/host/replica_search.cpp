@@ -242,8 +242,7 @@ class ReplicaSearch {
       const double rival_us = best_us();
       const auto count = static_cast<double>(running_.size());
       const double amount = budget_.left() - kept_for_posing_s();
-      const bool alone = !first || rival_us > kNearBound * running_.front().bound_us;
-      const bool last = running_.size() == 1 && alone;
+      const bool last = running_.size() == 1 && (!first || rival_us >= expected_us());
       if (amount < budget_.least()) break;
       for (Tried& tried : running_) {
         steps_.search(tried.one, last ? amount : kRoundPart * amount / count);
@@ -283,8 +282,19 @@ class ReplicaSearch {
       kept = std::max(kept, kWholePart * budget_.whole() + posing_s);
     }
     const auto best = std::min_element(tried_.begin(), tried_.end(), before);
-    if (counts || best == tried_.end() || best->is_posed()) return kept;
+    if (counts || best == tried_.end() || best->is_posed() || best->us() >= expected_us()) {
+      return kept;
+    }
     return std::max(kept, steps_.posing_s(best->plan));
+  }
+  /// The best of those that run; before it is placed, what the policy makes of its bound at the worst.
+  double expected_us() const {
+    double least_us = kCannotRun;
+    for (const Tried& tried : running_) {
+      const double us = tried.us() < kCannotRun ? tried.us() : kNearBound * tried.bound_us;
+      least_us = std::min(least_us, us);
+    }
+    return least_us;
   }
   /// It gets no more time, and is a plan as any other.
   void retire(Tried tried) {
@@ -314,8 +324,8 @@ class ReplicaSearch {
   }
   /// Poses what may be the best of those that get no more time, until the best of them is posed.
   void pose_best() {
-    add_variants();
     for (;;) {
+      add_variants();
       const auto best = std::min_element(tried_.begin(), tried_.end(), before);
       if (best->is_posed() || !best->can_be_posed()) break;
       const bool other = std::any_of(tried_.begin(), tried_.end(), [](const Tried& tried) {
@@ -352,6 +362,8 @@ class ReplicaSearch {
       const double guess_us = tried.us() - saves_us;
       if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
       if (!estimated && tried.us() > best_us()) continue;
+      // An estimate is worth more than a guess: the best is posed as it is first.
+      if (!tried.is_posed() && tried.us() <= best_us()) continue;
       tried.varied = true;
       Tried shared = tried;
       shared.plan.share_updates = true;
