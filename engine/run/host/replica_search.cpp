@@ -353,7 +353,6 @@ class ReplicaSearch {
     std::vector<Tried> more;
     for (Tried& tried : tried_) {
       if (tried.is_plain() || tried.varied) continue;
-      const bool estimated = !tried.is_posed() && !tried.is_grouped();
       const auto& first = tried.plan.replicas.front();
       const KindId kind = cluster_->kind_of(first.devices.front());
       const double others = 1 - 1 / static_cast<double>(tried.plan.replicas.size());
@@ -361,9 +360,8 @@ class ReplicaSearch {
                               static_cast<double>(first.devices.size());
       const double guess_us = tried.us() - saves_us;
       if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
-      if (!estimated && tried.us() > best_us()) continue;
-      // An estimate is worth more than a guess: the best is posed as it is first.
-      if (!tried.is_posed() && tried.us() <= best_us()) continue;
+      // An estimate is worth more than a guess: the best is posed as it is first, and of groups no other.
+      if (!tried.is_posed() && (tried.is_grouped() || tried.us() <= best_us())) continue;
       tried.varied = true;
       Tried shared = tried;
       shared.plan.share_updates = true;
