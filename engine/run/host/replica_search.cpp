@@ -272,13 +272,15 @@ class ReplicaSearch {
     });
     if (running_.size() > most) running_.resize(most);
   }
-  /// Posing cannot be stopped. The whole step of groups is improved, too. Those that run may become the best.
+  /// Posing cannot be stopped. The whole step of groups is improved, too, and posed with shared updates. Those that run
+  /// may become the best.
   double kept_for_posing_s() {
     const bool counts = budget_.counts_proposals();
+    const int times = can_share_updates(*models_.whole().graph) ? 2 : 1;
     double kept = 0;
     for (const Tried& tried : running_) {
       if (!tried.is_grouped()) continue;
-      const double posing_s = counts ? 0 : steps_.posing_s(tried.plan);
+      const double posing_s = counts ? 0 : times * steps_.posing_s(tried.plan);
       kept = std::max(kept, kWholePart * budget_.whole() + posing_s);
     }
     const auto best = std::min_element(tried_.begin(), tried_.end(), before);
