@@ -362,8 +362,9 @@ class ReplicaSearch {
                               static_cast<double>(first.devices.size());
       const double guess_us = tried.us() - saves_us;
       if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
-      // An estimate is worth more than a guess: the best is posed as it is first, and of groups no other.
-      if (!tried.is_posed() && (tried.is_grouped() || tried.us() <= best_us())) continue;
+      // A guess for single devices is a poor one: their best is posed as it is first. Shared updates of groups
+      // save more than their work, as a group reduces small gradients one by one; the best of them is enough.
+      if (!tried.is_posed() && tried.is_grouped() != (tried.us() <= best_us())) continue;
       tried.varied = true;
       Tried shared = tried;
       shared.plan.share_updates = true;
