@@ -133,6 +133,26 @@ TEST_CASE("auto with replicas keeps its lead, and is not behind auto without the
   CHECK(replicas_led);
 }
 
+TEST_CASE("no plan takes less than the bound of all, which is the same for each") {
+  const Workplace work;
+  double bound_us = 0;
+  for (const char* const plan :
+       {"4", "2", "gpu:0=5,gpu:1=1,gpu:2=2", "gpu:0+gpu:1+gpu:2+gpu:3=8",
+        "gpu:0=2,gpu:1=2,gpu:2=2,gpu:3=2,updates=shared", "gpu:0+gpu:2=4,gpu:1+gpu:3=4"}) {
+    CAPTURE(plan);
+    const ProcessResult placed = work.berth(
+        {"place", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster", "k80x4", "--replicate",
+         plan, "--moves", "200", "--threads", "1", "--bound", "quick", "--json"});
+    REQUIRE_MESSAGE(placed.status == 0, placed.err);
+    const Json json = Json::parse(placed.out);
+    if (bound_us == 0) bound_us = json["lower_bound_us"];
+    CHECK(bound_us == json["lower_bound_us"]);
+    CHECK(bound_us <= json["runtime_us"]);
+  }
+  // Its longest path, which work spread over all devices knows nothing of.
+  CHECK(bound_us > 1000);
+}
+
 TEST_CASE("an uneven batch is served, and replicas that do not fit are refused") {
   const Workplace work;
   const ProcessResult uneven = work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "7",

@@ -17,6 +17,7 @@
 #include "berth/simulator.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/replica_limit.h"
 #include "host/replica_shares.h"
 #include "host/replica_steps.h"
 #include "replicas/folded.h"
@@ -34,8 +35,6 @@ constexpr double kRoundPart = 1.0 / 3;
 constexpr double kWholePart = 0.1;
 /// A step that is so much slower than the best one will not become the best.
 constexpr double kNoChance = 1.1;
-/// The same of one that has had its part of the time.
-constexpr double kLastChance = 1.05;
 /// Posing a plan for what may be a small gain takes at most that part of what is left.
 constexpr double kPosingPart = 0.15;
 /// The policy comes that near to a bound: what is slower than that will not be the best either.
@@ -243,8 +242,7 @@ class ReplicaSearch {
       const double rival_us = best_us();
       const auto count = static_cast<double>(running_.size());
       const double amount = budget_.left() - kept_for_posing_s();
-      const bool alone = !first || rival_us > kNearBound * running_.front().bound_us;
-      const bool last = running_.size() == 1 && alone;
+      const bool last = running_.size() == 1 && (!first || rival_us >= expected_us());
       if (amount < budget_.least()) break;
       for (Tried& tried : running_) {
         steps_.search(tried.one, last ? amount : kRoundPart * amount / count);
@@ -259,11 +257,8 @@ class ReplicaSearch {
         retire(std::move(running_.back()));
         running_.pop_back();
       }
-      // The last one gets all that is left, if not much is between it and another that is posed.
-      if (running_.size() == 1 && best_us() < running_.front().us()) {
-        pose_best();
-        if (running_.front().us() > kLastChance * best_us()) break;
-      }
+      // The last one gets all that is left, when it is known what it has to beat.
+      if (running_.size() == 1 && best_us() < running_.front().us()) pose_best();
     }
     for (Tried& tried : running_) retire(std::move(tried));
     running_.clear();
@@ -277,19 +272,31 @@ class ReplicaSearch {
     });
     if (running_.size() > most) running_.resize(most);
   }
-  /// Posing cannot be stopped. The whole step of groups is improved, too.
+  /// Posing cannot be stopped. The whole step of groups is improved, too, and posed with shared updates. Those that run
+  /// may become the best.
   double kept_for_posing_s() {
-    const Tried* best = nullptr;
-    bool groups = false;
-    for (const auto* list : {&tried_, &running_}) {
-      for (const Tried& tried : *list) {
-        groups = groups || (list == &running_ && tried.is_grouped());
-        if (best == nullptr || before(tried, *best)) best = &tried;
-      }
+    const bool counts = budget_.counts_proposals();
+    const int times = can_share_updates(*models_.whole().graph) ? 2 : 1;
+    double kept = 0;
+    for (const Tried& tried : running_) {
+      if (!tried.is_grouped()) continue;
+      const double posing_s = counts ? 0 : times * steps_.posing_s(tried.plan);
+      kept = std::max(kept, kWholePart * budget_.whole() + posing_s);
     }
-    if (best != nullptr && best->us() < kCannotRun) groups = best->is_grouped();
-    const bool poses = best != nullptr && !best->is_posed() && !budget_.counts_proposals();
-    return (groups ? kWholePart * budget_.whole() : 0) + (poses ? steps_.posing_s(best->plan) : 0);
+    const auto best = std::min_element(tried_.begin(), tried_.end(), before);
+    if (counts || best == tried_.end() || best->is_posed() || best->us() >= expected_us()) {
+      return kept;
+    }
+    return std::max(kept, steps_.posing_s(best->plan));
+  }
+  /// The best of those that run; before it is placed, what the policy makes of its bound at the worst.
+  double expected_us() const {
+    double least_us = kCannotRun;
+    for (const Tried& tried : running_) {
+      const double us = tried.us() < kCannotRun ? tried.us() : kNearBound * tried.bound_us;
+      least_us = std::min(least_us, us);
+    }
+    return least_us;
   }
   /// It gets no more time, and is a plan as any other.
   void retire(Tried tried) {
@@ -319,8 +326,8 @@ class ReplicaSearch {
   }
   /// Poses what may be the best of those that get no more time, until the best of them is posed.
   void pose_best() {
-    add_variants();
     for (;;) {
+      add_variants();
       const auto best = std::min_element(tried_.begin(), tried_.end(), before);
       if (best->is_posed() || !best->can_be_posed()) break;
       const bool other = std::any_of(tried_.begin(), tried_.end(), [](const Tried& tried) {
@@ -344,13 +351,10 @@ class ReplicaSearch {
   /// Shared updates where they may make a plan the best.
   void add_variants() {
     if (*settings_.replicate != "auto") return;
-    const double chance_us = kNoChance * best_us();
+    if (!can_share_updates(*models_.whole().graph)) return;
     std::vector<Tried> more;
     for (Tried& tried : tried_) {
-      if (tried.is_plain() || tried.varied || tried.us() >= chance_us) continue;
-      tried.varied = true;
-      const bool estimated = !tried.is_posed() && !tried.is_grouped();
-      if (!can_share_updates(*models_.whole().graph)) continue;
+      if (tried.is_plain() || tried.varied) continue;
       const auto& first = tried.plan.replicas.front();
       const KindId kind = cluster_->kind_of(first.devices.front());
       const double others = 1 - 1 / static_cast<double>(tried.plan.replicas.size());
@@ -358,7 +362,10 @@ class ReplicaSearch {
                               static_cast<double>(first.devices.size());
       const double guess_us = tried.us() - saves_us;
       if (saves_us < kLeastGain * tried.us() || guess_us >= best_us()) continue;
-      if (!estimated && tried.us() > best_us()) continue;
+      // A guess for single devices is a poor one: their best is posed as it is first. Shared updates of groups
+      // save more than their work, as a group reduces small gradients one by one; the best of them is enough.
+      if (!tried.is_posed() && tried.is_grouped() != (tried.us() <= best_us())) continue;
+      tried.varied = true;
       Tried shared = tried;
       shared.plan.share_updates = true;
       shared.step = {};
@@ -432,9 +439,7 @@ class ReplicaSearch {
       outcome.bound = plain;
       return;
     }
-    const ReplicaBound found =
-        bound_replicas(models_.training(), models_.whole(), models_.at_size(models_.smaller()),
-                       models_.smaller(), *cluster_, plain.us);
+    const ReplicaBound found = limit_of_plans(models_, shares_, plain.us, effort);
     outcome.bound = {found.us, found.basis};
   }
 

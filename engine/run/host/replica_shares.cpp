@@ -20,7 +20,7 @@ double ReplicaShares::work_us(std::int64_t samples, KindId kind, const std::vect
   return us;
 }
 
-double ReplicaShares::updates_us(std::int64_t samples, KindId kind) {
+const std::vector<bool>& ReplicaShares::behind_reduction() {
   if (behind_.empty()) {
     const Graph& graph = *models_.whole().graph;
     behind_ = models_.training().reads_reduced;
@@ -30,7 +30,11 @@ double ReplicaShares::updates_us(std::int64_t samples, KindId kind) {
       }
     }
   }
-  return work_us(samples, kind, behind_);
+  return behind_;
+}
+
+double ReplicaShares::updates_us(std::int64_t samples, KindId kind) {
+  return work_us(samples, kind, behind_reduction());
 }
 
 std::vector<DeviceId> ReplicaShares::by_speed(std::vector<DeviceId> devices) {

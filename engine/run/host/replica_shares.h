@@ -18,7 +18,9 @@ class ReplicaShares {
   ReplicaShares(ReplicaModels& models, const Cluster& cluster)
       : models_(models), cluster_(cluster) {}
 
-  /// Work of what reads or follows what is reduced, of the model at so many samples, in microseconds.
+  /// Indexed by op: it reads what is reduced, or follows what does.
+  [[nodiscard]] const std::vector<bool>& behind_reduction();
+  /// Work of these ops, of the model at so many samples, in microseconds.
   [[nodiscard]] double updates_us(std::int64_t samples, KindId kind);
 
   /// The fastest first.
@@ -40,7 +42,7 @@ class ReplicaShares {
   ReplicaModels& models_;
   const Cluster& cluster_;
   std::map<KindId, std::pair<double, double>> lines_;
-  std::vector<bool> behind_;  // by op: it reads or follows what is reduced
+  std::vector<bool> behind_;  // by op; empty = not looked for yet
 };
 
 }  // namespace berth

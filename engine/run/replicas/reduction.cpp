@@ -144,6 +144,7 @@ int at_once(const ReplicaPlan& plan, DeviceId src, DeviceId dst, const Cluster& 
 }  // namespace
 
 std::size_t reducer_count(const ReplicaPlan& plan) {
+  if (plan.replicas.size() < 2) return 0;
   const std::size_t devices = plan.replicas.front().devices.size();
   return devices == 1 ? 1 : 2 * devices;
 }
