@@ -312,6 +312,22 @@ Kernel make_element_shape(const KernelRequest& request) {
   };
 }
 
+/// Those of a tensor, or of the elements of a list.
+Kernel make_zeros_like(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    if (!has(in, 0) || in[0].structure == nullptr) {
+      out[0].tensor = at::zeros_like(tensor_at(in, 0));
+      return;
+    }
+    List zeros(list_at(in, 0).size());
+    for (std::size_t i = 0; i < zeros.size(); ++i) {
+      const Tensor& element = list_at(in, 0)[i].tensor;
+      if (element.defined()) zeros[i].tensor = at::zeros_like(element);
+    }
+    out[0] = list_value(std::move(zeros));
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"EmptyTensorList", make_empty},
     {"TensorArrayConcatV3", make_array_concat},
@@ -335,6 +351,7 @@ constexpr KernelRow kRows[] = {
     {"TensorListScatterV2", make_scatter},
     {"TensorListSetItem", make_set},
     {"TensorListStack", make_stack},
+    {"ZerosLike", make_zeros_like},
 };
 
 }  // namespace
