@@ -74,18 +74,6 @@ Kernel make_cast(const KernelRequest& request) {
   };
 }
 
-Kernel make_add_n(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
-    Tensor sum = tensor_at(in, 0);
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      const Operands operands(context, sum, tensor_at(in, i));
-      // From the second on the sum is this kernel's own.
-      sum = i == 1 ? at::add(operands.left, operands.right) : sum.add_(operands.right);
-    }
-    out[0].tensor = sum;
-  };
-}
-
 Tensor choose(const KernelContext& context, const Tensor& condition, const Tensor& a,
               const Tensor& b) {
   const Operands values(context, a, b);
@@ -124,7 +112,6 @@ constexpr KernelRow kRows[] = {
     {"Abs", unary<at::abs>},
     {"Acos", unary<at::acos>},
     {"Add", binary<add>},
-    {"AddN", make_add_n},
     {"AddV2", binary<add>},
     {"Asin", unary<at::asin>},
     {"Atan", unary<at::atan>},

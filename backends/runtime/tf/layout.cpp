@@ -190,9 +190,6 @@ Kernel make_broadcast(const KernelRequest& request) {
   };
 }
 
-Tensor zeros_like(const Tensor& x) {
-  return at::zeros_like(x);
-}
 Tensor ones_like(const Tensor& x) {
   return at::ones_like(x);
 }
@@ -255,7 +252,6 @@ constexpr KernelRow kRows[] = {
     {"Tile", make_tile},
     {"Transpose", make_transpose},
     {"Unpack", make_unpack},
-    {"ZerosLike", make_unary<zeros_like>},
 };
 
 }  // namespace

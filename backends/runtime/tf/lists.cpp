@@ -312,7 +312,56 @@ Kernel make_element_shape(const KernelRequest& request) {
   };
 }
 
+Tensor sum_of(const KernelContext& context, const std::vector<Tensor>& terms) {
+  Tensor sum = terms.at(0);
+  for (std::size_t i = 1; i < terms.size(); ++i) {
+    const Operands operands(context, sum, terms[i]);
+    // From the second on the sum is this kernel's own.
+    sum = i == 1 ? at::add(operands.left, operands.right) : sum.add_(operands.right);
+  }
+  return sum;
+}
+
+/// The sum of tensors, or of lists, whose elements that were not written are 0.
+Kernel make_add_n(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    if (!has(in, 0) || in[0].structure == nullptr) {
+      std::vector<Tensor> terms;
+      for (std::size_t i = 0; i < in.size(); ++i) terms.push_back(tensor_at(in, i));
+      out[0].tensor = sum_of(context, terms);
+      return;
+    }
+    List sums(list_at(in, 0).size());
+    for (std::size_t at = 0; at < sums.size(); ++at) {
+      std::vector<Tensor> terms;
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const Tensor& element = list_at(in, i).at(at).tensor;
+        if (element.defined()) terms.push_back(element);
+      }
+      if (!terms.empty()) sums[at].tensor = sum_of(context, terms);
+    }
+    out[0] = list_value(std::move(sums));
+  };
+}
+
+/// Those of a tensor, or of the elements of a list.
+Kernel make_zeros_like(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    if (!has(in, 0) || in[0].structure == nullptr) {
+      out[0].tensor = at::zeros_like(tensor_at(in, 0));
+      return;
+    }
+    List zeros(list_at(in, 0).size());
+    for (std::size_t i = 0; i < zeros.size(); ++i) {
+      const Tensor& element = list_at(in, 0)[i].tensor;
+      if (element.defined()) zeros[i].tensor = at::zeros_like(element);
+    }
+    out[0] = list_value(std::move(zeros));
+  };
+}
+
 constexpr KernelRow kRows[] = {
+    {"AddN", make_add_n},
     {"EmptyTensorList", make_empty},
     {"TensorArrayConcatV3", make_array_concat},
     {"TensorArrayGatherV3", make_array_gather},
@@ -335,6 +384,7 @@ constexpr KernelRow kRows[] = {
     {"TensorListScatterV2", make_scatter},
     {"TensorListSetItem", make_set},
     {"TensorListStack", make_stack},
+    {"ZerosLike", make_zeros_like},
 };
 
 }  // namespace

@@ -271,16 +271,21 @@ TEST_CASE("weights that are packed are held once") {
   add_weight(model, "w", {64, 64, 3, 3});
   ModelFolder models;
   const auto program = models.frontend().load_program(models.save(model), {}).program;
-  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
-  const auto session = backend->open(program, {});
-  const std::int64_t weight_bytes = 64 * 64 * 3 * 3 * 4;
+  const cpu::CpuBackend backend(two_devices());
+  cpu::CpuRuntime runtime(*backend.cluster(), {0}, 1, {});
+  const runtime::Value weight{at::ones({64, 64, 3, 3}), nullptr};
+  const auto bytes = static_cast<std::int64_t>(weight.tensor.nbytes());
+  const auto ops = static_cast<std::size_t>(program->graph->op_count());
+  std::vector<runtime::Kernel> kernels(ops);
+  runtime::FusedConvolutions fused(*program);
   for (const DeviceId device : {0, 1, 0}) {
-    const StepResult result =
-        session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), device), {});
-    const std::int64_t peak = result.peak_bytes[static_cast<std::size_t>(device)];
-    CHECK(peak >= weight_bytes);
-    CHECK(peak < weight_bytes * 5 / 4);
-    CHECK(result.peak_bytes[static_cast<std::size_t>(1 - device)] == 0);
+    fused.place(
+        Placement(ops, device), runtime, [&](TensorId) -> const runtime::Value& { return weight; },
+        kernels);
+    kernels.assign(ops, nullptr);
+    CHECK(runtime.meter(device).held_bytes() >= bytes);
+    CHECK(runtime.meter(device).held_bytes() < bytes * 5 / 4);
+    CHECK(runtime.meter(1 - device).held_bytes() == 0);
   }
 }
 

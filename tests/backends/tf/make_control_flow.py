@@ -149,6 +149,8 @@ def lists(add):
         tf.cast(raw.TensorListElementShape(input_handle=rows(), shape_type=tf.int32), tf.float32),
         tf.cast(raw.TensorListElementShape(input_handle=raw.TensorListReserve(
             element_shape=given(np.int32(-1)), num_elements=2, element_dtype=kind), shape_type=tf.int64), tf.float32)])
+    add("zeros", lambda: stacked(raw.ZerosLike(x=rows())))
+    add("sum", lambda: stacked(raw.AddN(inputs=[rows(), rows(), raw.ZerosLike(x=rows())])))
     add("reserved", lambda: stacked(raw.TensorListSetItem(
         input_handle=raw.TensorListReserve(element_shape=shape, num_elements=given(np.int32(3)), element_dtype=kind),
         index=given(np.int32(1)), item=given(x)[2])))
