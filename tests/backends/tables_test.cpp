@@ -14,7 +14,7 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     CAPTURE(type);
     const ops::OpInfo* const op = ops::find_op("tf", type);
     REQUIRE(op != nullptr);
-    CHECK(op->shape != nullptr);
+    CHECK((op->shape != nullptr));
   }
   for (const auto& [type, maker] : onnx_kernels().makers()) {
     CAPTURE(type);
