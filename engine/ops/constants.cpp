@@ -10,7 +10,6 @@
 #include "berth/sdk/ops/op.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
-#include "berth/support/text.h"
 
 namespace berth::ops {
 namespace {
@@ -205,15 +204,20 @@ bool pure_onnx(std::string_view type) {
 }
 
 bool pure_mlir(std::string_view type) {
-  // Those that stand for memory, or that compilers fuse with what reads them.
   if (type.starts_with("onnx.")) return pure_onnx(type);
   if (type.starts_with("tf.")) return pure_tf(type.substr(3));
+  constexpr std::string_view kTorch = "torch.aten.";
+  if (type.starts_with(kTorch)) {
+    constexpr std::array<std::string_view, 6> kDrawn = {"rand",   "bernoulli", "dropout",
+                                                        "normal", "uniform",   "empty"};
+    const std::string_view name = type.substr(kTorch.size());
+    for (const std::string_view drawn : kDrawn) {
+      if (name.starts_with(drawn)) return false;
+    }
+  }
+  // Those that stand for memory, or that compilers fuse with what reads them.
   constexpr std::array<std::string_view, 7> kImpure = {
       "fill", "empty", "optimization_barrier", "rng", "iota", "dynamic_iota", "rng_bit_generator"};
-  for (const std::string_view drawn :
-       {"rand", "bernoulli", "dropout", "normal", "uniform", "empty"}) {
-    if (type.starts_with(cat("torch.aten.", drawn))) return false;
-  }
   return !contains(kImpure, bare(type));
 }
 

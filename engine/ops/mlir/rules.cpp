@@ -15,9 +15,9 @@
 
 namespace berth::ops::mlir {
 
-Estimate product(const OpView& op, const WorkRule& rule, const TensorView& right, double inner) {
+Estimate product(const OpView& op, const WorkRule& rule, double inner, std::size_t right) {
   const TensorView result = op.output(0);
-  const bool shared = right.rank() <= 2;
+  const bool shared = op.input(right).rank() <= 2;
   const double columns = result.rank() > 1 ? result.dim(-1) : 1;
   const double rows = shared ? result.elements() / columns : result.dim(-2);
   return work::with_products(
@@ -27,7 +27,7 @@ Estimate product(const OpView& op, const WorkRule& rule, const TensorView& right
 }
 
 Estimate matmul(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(1), op.input(0).dim(-1));
+  return product(op, rule, op.input(0).dim(-1));
 }
 
 namespace {
@@ -39,23 +39,20 @@ double number(const OpView& op, std::string_view name) {
   return values.empty() ? kUnknown : static_cast<double>(values.front());
 }
 
-Estimate product_of(const OpView& op, const WorkRule& rule, double inner) {
-  return product(op, rule, op.input(1), inner);
-}
 /// linalg.matmul_transpose_a: (k, m).
 Estimate matmul_transposed(const OpView& op, const WorkRule& rule) {
-  return product_of(op, rule, op.input(0).dim(-2));
+  return product(op, rule, op.input(0).dim(-2));
 }
 Estimate dot_general(const OpView& op, const WorkRule& rule) {
   const auto dims = op.integers("contracting");
   if (dims.empty()) {
     // Not readable: exact without batch dimensions, the square root of a count too large with them.
     const double a = op.input(0).elements(), b = op.input(1).elements();
-    return product_of(op, rule, std::sqrt(a * b / op.output(0).elements()));
+    return product(op, rule, std::sqrt(a * b / op.output(0).elements()));
   }
   double inner = 1;
   for (const std::int64_t dim : dims) inner *= op.input(0).dim(static_cast<int>(dim));
-  return product_of(op, rule, inner);
+  return product(op, rule, inner);
 }
 
 /// `features`: the dimension of the weights that is none of the taps. Beside it are the channels, as
@@ -102,7 +99,7 @@ Estimate tiled_matmul(const OpView& op, const WorkRule& rule) {
 }
 /// Sums over batches too: linalg.batch_reduce_matmul.
 Estimate reduced_matmul(const OpView& op, const WorkRule& rule) {
-  return product_of(op, rule, op.input(0).dim(0) * op.input(0).dim(-1));
+  return product(op, rule, op.input(0).dim(0) * op.input(0).dim(-1));
 }
 /// A triangle of (n, n) under each column.
 Estimate triangular_solve(const OpView& op, const WorkRule& rule) {
@@ -119,14 +116,6 @@ Estimate fourier(const OpView& op, const WorkRule& rule) {
 /// linalg pools take a tensor of the window's shape.
 Estimate pooled(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, op.output(0).elements() * op.input(1).elements(),
-                             work::all_bytes(op));
-}
-
-/// Ops with a body: what it does at every point.
-Estimate with_body(const OpView& op, const WorkRule& rule) {
-  double points = number(op, "points");
-  if (std::isnan(points)) points = std::max(op.input(0).elements(), op.output(0).elements());
-  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1),
                              work::all_bytes(op));
 }
 
@@ -539,6 +528,13 @@ constexpr std::string_view kPolynomial[] = {
 
 Estimate features_first(const OpView& op, const WorkRule& rule) {
   return convolution(op, rule, 0);
+}
+
+Estimate with_body(const OpView& op, const WorkRule& rule) {
+  double points = number(op, "points");
+  if (std::isnan(points)) points = std::max(op.input(0).elements(), op.output(0).elements());
+  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1),
+                             work::all_bytes(op));
 }
 
 std::vector<NamedWork> all_ops() {

@@ -11,7 +11,7 @@ namespace {
 
 /// aten.addmm, baddbmm: what is added comes first, then (.., m, k) and (.., k, n).
 Estimate product_and_sum(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(2), op.input(1).dim(-1));
+  return product(op, rule, op.input(1).dim(-1), 2);
 }
 /// Weights (channels, features / groups, window..): every input meets all that belong to its channel.
 Estimate transposed_convolution(const OpView& op, const WorkRule& rule) {
@@ -29,13 +29,8 @@ Estimate attention(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, flops, work::all_bytes(op),
                              scores * work::element_bytes(op.output(0).dtype()));
 }
-/// At least as often as its input, or its output, has elements.
-Estimate pooled(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, std::max(op.input(0).elements(), op.output(0).elements()),
-                             work::all_bytes(op));
-}
 
-constexpr WorkRule kPooling{pooled, OpClass::pooling};
+constexpr WorkRule kPooling{with_body, OpClass::pooling};
 constexpr WorkRule kSum{product_and_sum, OpClass::matmul};
 constexpr WorkRule kTransposed{transposed_convolution, OpClass::convolution};
 
@@ -96,6 +91,8 @@ constexpr Family kFamilies[] = {
 };
 
 constexpr std::string_view kFront = "torch.aten.";
+/// Numbers and lists of them, known when the module is compiled.
+constexpr std::string_view kCompiled[] = {"torch.constant", "torch.prim"};
 
 }  // namespace
 
@@ -108,16 +105,15 @@ std::vector<NamedWork> torch_ops() {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  // Numbers and lists of them, known when the module is compiled.
-  for (const std::string_view front : {"torch.constant", "torch.prim"}) {
-    rows.push_back({std::string(front), kSource});
-  }
+  for (const std::string_view front : kCompiled) rows.push_back({std::string(front), kSource});
   return rows;
 }
 
 std::string torch_type(std::string_view type) {
-  for (const std::string_view front : {"torch.constant", "torch.prim"}) {
-    if (type.starts_with(std::string(front) + ".")) return std::string(front);
+  for (const std::string_view front : kCompiled) {
+    if (type.starts_with(front) && type.substr(front.size()).starts_with('.')) {
+      return std::string(front);
+    }
   }
   if (!type.starts_with(kFront)) return {};
   std::string_view name = type.substr(kFront.size());

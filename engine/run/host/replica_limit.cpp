@@ -78,10 +78,7 @@ ReplicaBound limit_of_plans(ReplicaModels& models, ReplicaShares& shares, double
   const double sample_us = bound_us(models, 1, cluster, {}, effort);
   if (sample_us > bound.us) bound = {sample_us, "a replica of one sample on all devices"};
   const std::vector<DeviceId> devices = accelerators(*cluster);
-  const bool alike = std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
-    return cluster->kind_of(device) == cluster->kind_of(devices.front());
-  });
-  if (!alike) return bound;
+  if (!are_of_one_kind(devices, *cluster)) return bound;
   const std::vector<bool> shared =
       can_share_updates(*models.whole().graph) ? shares.behind_reduction() : std::vector<bool>();
   const auto count = static_cast<std::int64_t>(devices.size());

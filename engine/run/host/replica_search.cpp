@@ -139,9 +139,7 @@ class ReplicaSearch {
       return halve();
     }
     any_plan_ = true;
-    const bool alike = std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
-      return cluster_->kind_of(device) == cluster_->kind_of(devices.front());
-    });
+    const bool alike = are_of_one_kind(devices, *cluster_);
     if (alike) {
       retire(steps_.planned(even_plan(*cluster_, most, models_.batch())));
     } else {

@@ -8,6 +8,12 @@
 
 namespace berth {
 
+bool are_of_one_kind(const std::vector<DeviceId>& devices, const Cluster& cluster) {
+  return std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
+    return cluster.kind_of(device) == cluster.kind_of(devices.front());
+  });
+}
+
 double ReplicaShares::work_us(std::int64_t samples, KindId kind, const std::vector<bool>& marked) {
   const SizedModel& model = models_.at_size(samples);
   const double overhead = cluster_.kind_device(kind).op_overhead_us;

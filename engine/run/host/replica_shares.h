@@ -11,6 +11,9 @@
 
 namespace berth {
 
+/// Whether equal shares suit the devices.
+[[nodiscard]] bool are_of_one_kind(const std::vector<DeviceId>& devices, const Cluster& cluster);
+
 /// Finds shares with which replicas of one device each end together. [thread-compatible]
 class ReplicaShares {
  public:
