@@ -16,10 +16,12 @@ namespace berth::cpu {
 namespace {
 
 // Nominal figures, until a profile measures better ones: a core's share of memory bandwidth, a copy
-// between threads.
+// between threads, and how long a thread takes to notice one and to begin.
 constexpr double kCoreBandwidth = 10e9;
 constexpr double kCopyBandwidth = 5e9;
 constexpr double kCopyLatency_us = 20;
+constexpr double kNotice_us = 1;
+constexpr double kReceive_us = 1;
 
 }  // namespace
 
@@ -53,12 +55,12 @@ struct CpuBackend::Setup {
       list.push_back(std::move(device));
     }
     const double bandwidth = link.bandwidth_bytes_per_s;
-    const std::vector<LinkSpec> links = {{"*",
-                                          "*",
-                                          bandwidth > 0 ? bandwidth : kCopyBandwidth,
-                                          kCopyLatency_us + link.latency_us,
-                                          {}}};
-    return std::make_shared<const Cluster>("cpu", std::move(list), links);
+    LinkSpec any;
+    any.src = any.dst = "*";
+    any.bandwidth_bytes_per_s = bandwidth > 0 ? bandwidth : kCopyBandwidth;
+    any.latency_us = link.slower() ? kCopyLatency_us + link.latency_us : kNotice_us;
+    if (!link.slower()) any.receiver_us = kReceive_us;
+    return std::make_shared<const Cluster>("cpu", std::move(list), std::vector{any});
   }
 
   std::string description() const {
@@ -69,12 +71,12 @@ struct CpuBackend::Setup {
     return text.str();
   }
 
-  /// Threads that have a core of their own measure an op as it is; copies run on threads besides.
+  /// Threads that have a core of their own measure an op as it is; so do those that copy for slower links.
   std::vector<std::string> notes() const {
     if (devices == 1) return {};
     const auto cores = static_cast<int>(machine.cores.size());
     const int used = devices * threads;
-    if (used < cores) return {};
+    if (used < cores || (used == cores && !link.slower())) return {};
     std::ostringstream text;
     text << devices << " devices of " << threads << (threads == 1 ? " thread" : " threads");
     if (used > cores) {
@@ -83,8 +85,8 @@ struct CpuBackend::Setup {
               "threads whose product is below the number of cores";
     } else {
       text << " take all " << cores
-           << " cores, so that copies between them slow ops down, which no simulation knows; leave "
-              "a core free, with fewer devices or threads";
+           << " cores, so that copies over slower links slow ops down, which no simulation knows; "
+              "leave a core free, with fewer devices or threads";
     }
     return {text.str()};
   }

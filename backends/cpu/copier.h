@@ -1,4 +1,4 @@
-// The outgoing engine of a logical CPU device: a thread that copies.
+// The outgoing engine of a logical CPU device whose links are slowed down: a thread that copies.
 #pragma once
 
 #include <condition_variable>
@@ -14,6 +14,8 @@ namespace berth::cpu {
 struct EmulatedLink {
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
+
+  [[nodiscard]] bool slower() const noexcept { return bandwidth_bytes_per_s > 0 || latency_us > 0; }
 };
 
 class Copier {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <optional>
 #include <utility>
 
 #include "runtime/values.h"
@@ -20,10 +21,11 @@ using runtime::MeterScope;
 using runtime::Value;
 
 struct CpuRuntime::Unit {
-  Unit(const Device& device, const EmulatedLink& link)
-      : meter(device.name, device.memory_bytes), copier(link) {}
+  Unit(const Device& device, const EmulatedLink& link) : meter(device.name, device.memory_bytes) {
+    if (link.slower()) copier.emplace(link);
+  }
   MemoryMeter meter;
-  Copier copier;
+  std::optional<Copier> copier;
 };
 
 CpuRuntime::CpuRuntime(const Cluster& cluster, std::vector<int> cores, int threads,
@@ -42,6 +44,12 @@ at::Device CpuRuntime::torch_device(DeviceId) const {
 
 MemoryMeter& CpuRuntime::meter(DeviceId device) {
   return units_[static_cast<std::size_t>(device)]->meter;
+}
+
+double CpuRuntime::patience_us() const {
+  constexpr double kWithinStep_us = 10'000;
+  const bool own_cores = units_.size() * static_cast<std::size_t>(threads_) <= cores_.size();
+  return own_cores && reads_others() ? kWithinStep_us : DeviceRuntime::patience_us();
 }
 
 void CpuRuntime::enter(DeviceId device) {
@@ -68,8 +76,17 @@ void CpuRuntime::run(DeviceId device, const runtime::Kernel& kernel,
   kernel(context, inputs, outputs);
 }
 
+bool CpuRuntime::reads_others() const {
+  return !units_.front()->copier;
+}
+
+Value CpuRuntime::receive(DeviceId device, const Value& sent) {
+  const MeterScope scope(&meter(device));
+  return runtime::deep_copy(sent);
+}
+
 void CpuRuntime::copy(const runtime::CopyRequest& request, runtime::CopySink& sink) {
-  units_[static_cast<std::size_t>(request.src)]->copier.copy(request, meter(request.dst), sink);
+  units_[static_cast<std::size_t>(request.src)]->copier->copy(request, meter(request.dst), sink);
 }
 
 Value CpuRuntime::upload(DeviceId device, const Value& host) {

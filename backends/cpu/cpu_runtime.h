@@ -19,11 +19,14 @@ class CpuRuntime final : public runtime::DeviceRuntime {
 
   at::Device torch_device(DeviceId device) const override;
   runtime::MemoryMeter& meter(DeviceId device) override;
+  double patience_us() const override;
   void enter(DeviceId device) override;
   void begin_step(DeviceId) override {}
   void run(DeviceId device, const runtime::Kernel& kernel, runtime::KernelContext& context,
            std::span<const runtime::Value> inputs, std::span<runtime::Value> outputs) override;
   void end_step(DeviceId, std::span<runtime::OpTimes>) override {}
+  bool reads_others() const override;
+  runtime::Value receive(DeviceId device, const runtime::Value& sent) override;
   void copy(const runtime::CopyRequest& request, runtime::CopySink& sink) override;
   runtime::Value upload(DeviceId device, const runtime::Value& host) override;
   runtime::Value download(DeviceId device, const runtime::Value& value) override;

@@ -11,23 +11,28 @@
 
 namespace berth::runtime {
 
-/// Two ops on two devices, and a tensor of a given size between them. Measures what a transfer
-/// takes within a step, including waking the receiver.
+/// Two ops on two devices, and tensors of a given size between them. Measures what transfers take
+/// within a step, including waking the receiver.
 class LinkProbe {
  public:
-  LinkProbe(DeviceId src, DeviceId dst, std::int64_t bytes, DeviceId device_count)
-      : key_(src, dst, bytes), states_(static_cast<std::size_t>(device_count)) {
+  LinkProbe(DeviceId src, DeviceId dst, std::int64_t bytes, int count, DeviceId device_count)
+      : key_(src, dst, bytes, count), states_(static_cast<std::size_t>(device_count)) {
     GraphBuilder builder("link");
     const OpId source = builder.add_op("source", "Source");
     const OpId sink = builder.add_op("sink", "Sink");
-    builder.add_input(sink, builder.add_output(source, {DType::u8, true, {bytes}}));
-    program_.graph = builder.build();
     program_.instructions.resize(2);
-    program_.instructions[0].outputs = {0};
-    program_.instructions[1].inputs = {0};
+    for (int i = 0; i < count; ++i) {
+      const TensorId tensor = builder.add_output(source, {DType::u8, true, {bytes}});
+      builder.add_input(sink, tensor);
+      program_.instructions[0].outputs.push_back(tensor);
+      program_.instructions[1].inputs.push_back(tensor);
+    }
+    program_.graph = builder.build();
     kernels_ = {[bytes](KernelContext& context, std::span<const Value>, std::span<Value> outputs) {
-                  outputs[0].tensor =
-                      at::zeros({bytes}, at::TensorOptions(at::kByte).device(context.device));
+                  for (Value& output : outputs) {
+                    output.tensor =
+                        at::zeros({bytes}, at::TensorOptions(at::kByte).device(context.device));
+                  }
                 },
                 [](KernelContext&, std::span<const Value>, std::span<Value>) {}};
     constexpr std::array<double, 2> kPriorities = {2, 1};
@@ -36,7 +41,7 @@ class LinkProbe {
         inputs());
   }
 
-  using Key = std::tuple<DeviceId, DeviceId, std::int64_t>;
+  using Key = std::tuple<DeviceId, DeviceId, std::int64_t, int>;
   [[nodiscard]] const Key& key() const noexcept { return key_; }
 
   double run(Executor& executor) {
@@ -85,16 +90,17 @@ std::unique_ptr<Session> DeviceBackend::open(std::shared_ptr<const Program> prog
                                          *runtime_, executor_, options);
 }
 
-double DeviceBackend::transfer_us(DeviceId src, DeviceId dst, std::int64_t bytes) {
+double DeviceBackend::transfers_us(DeviceId src, DeviceId dst, std::int64_t bytes, int count) {
   const DeviceId devices = cluster_->device_count();
-  if (src < 0 || dst < 0 || src >= devices || dst >= devices || src == dst || bytes < 0) {
+  if (src < 0 || dst < 0 || src >= devices || dst >= devices || src == dst || bytes < 0 ||
+      count < 1) {
     throw Error(ErrorCode::invalid_argument,
-                "no transfer of " + std::to_string(bytes) + " bytes from device #" +
-                    std::to_string(src) + " to #" + std::to_string(dst) +
+                "no " + std::to_string(count) + " transfers of " + std::to_string(bytes) +
+                    " bytes from device #" + std::to_string(src) + " to #" + std::to_string(dst) +
                     "; name two different devices of " + cluster_->device_names());
   }
-  if (probe_ == nullptr || probe_->key() != LinkProbe::Key(src, dst, bytes)) {
-    probe_ = std::make_unique<LinkProbe>(src, dst, bytes, devices);
+  if (probe_ == nullptr || probe_->key() != LinkProbe::Key(src, dst, bytes, count)) {
+    probe_ = std::make_unique<LinkProbe>(src, dst, bytes, count, devices);
   }
   return probe_->run(executor_);
 }

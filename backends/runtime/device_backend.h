@@ -19,7 +19,7 @@ class DeviceBackend : public Backend {
   std::vector<Obstacle> cannot_run(const Program& program) const override;
   std::unique_ptr<Session> open(std::shared_ptr<const Program> program,
                                 const SessionOptions& options) override;
-  double transfer_us(DeviceId src, DeviceId dst, std::int64_t bytes) override;
+  double transfers_us(DeviceId src, DeviceId dst, std::int64_t bytes, int count) override;
 
  protected:
   DeviceBackend(std::shared_ptr<const Cluster> cluster, std::unique_ptr<DeviceRuntime> runtime);

@@ -53,6 +53,9 @@ class DeviceRuntime {
   [[nodiscard]] virtual at::Device torch_device(DeviceId device) const = 0;
   [[nodiscard]] virtual MemoryMeter& meter(DeviceId device) = 0;
 
+  /// How long a worker looks for a message before it sleeps, in us. Waking takes tens of microseconds: a
+  /// device that has its cores to itself need not sleep within a step.
+  [[nodiscard]] virtual double patience_us() const { return 30; }
   /// Once, before anything else this thread does. [worker]
   virtual void enter(DeviceId device) = 0;
   /// Before the first op of a step. [worker]
@@ -64,6 +67,12 @@ class DeviceRuntime {
   /// of `run`, when each call was made and returned; an asynchronous device replaces them with when
   /// the ops ran. Throws errors that only show now. [worker]
   virtual void end_step(DeviceId device, std::span<OpTimes> times) = 0;
+
+  /// True where every device reads the memory of every other, and messages take no longer than that: a
+  /// message is then there at once, and its receiver makes itself a copy. Else it is sent by `copy`.
+  [[nodiscard]] virtual bool reads_others() const { return false; }
+  /// A copy of what another device holds, as the device's own. Throws Error(out_of_memory). [worker]
+  [[nodiscard]] virtual Value receive(DeviceId, const Value& sent) { return sent; }
 
   /// Starts a copy and returns. The sink may be notified from any thread, also before this returns.
   /// There is at most one copy per sending device and one per receiving device at a time. [any

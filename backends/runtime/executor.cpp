@@ -15,9 +15,13 @@
 namespace berth::runtime {
 namespace {
 
-/// How long a worker looks for work before it sleeps: about as long as waking it takes.
+/// How long a worker looks for the next step before it sleeps: about as long as waking it takes.
 constexpr double kSpin_us = 30;
 constexpr auto kPoll = std::chrono::milliseconds(20);
+/// Each op of a device writes the device's: two may not share a line of the caches.
+struct alignas(128) OwnContext : KernelContext {};
+/// In an inbox: the message is not for this device but one it sent, and was received.
+constexpr std::uint32_t kReceived = 1U << 31;
 
 void relax() noexcept {
 #if defined(__x86_64__)
@@ -27,9 +31,9 @@ void relax() noexcept {
 
 /// True as soon as `holds` is; false if the time for spinning passes first.
 template <typename Condition>
-bool spin(const Condition& holds) {
+bool spin(const Condition& holds, double for_us = kSpin_us) {
   constexpr int kBetweenClocks = 32;
-  const double until = now_us() + kSpin_us;
+  const double until = now_us() + for_us;
   do {
     for (int i = 0; i < kBetweenClocks; ++i) {
       if (holds()) return true;
@@ -80,7 +84,13 @@ Step::Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs)
     lane.ready.reserve(ops);
     lane.order.reserve(ops);
     lane.times.reserve(ops);
-    lane.inbox = std::make_unique<std::atomic<std::uint32_t>[]>(plan_->incoming[d] + 1);
+    lane.room = plan_->incoming[d] + 1;
+  }
+  for (const Plan::Message& message : plan_->messages) {
+    if (message.tensor != kNoTensor) ++lanes_[static_cast<std::size_t>(message.src)].room;
+  }
+  for (Lane& lane : lanes_) {
+    lane.inbox = std::make_unique<std::atomic<std::uint32_t>[]>(lane.room);
   }
 }
 Step::~Step() = default;
@@ -115,7 +125,9 @@ void Step::prepare(const StepInputs& inputs) {
     lane.done = 0;
     lane.read = 0;
     lane.written = 0;
-    for (std::uint32_t i = 0; i <= plan_->incoming[d]; ++i) lane.inbox[i] = 0;
+    for (std::uint32_t i = 0; i < lane.room; ++i) {
+      lane.inbox[i].store(0, std::memory_order_relaxed);
+    }
   }
 }
 
@@ -138,11 +150,19 @@ void Step::ring(Lane& lane) noexcept {
   lane.bell.notify_one();
 }
 
+void Step::post(Lane& lane, std::uint32_t entry) noexcept {
+  const std::uint32_t place = lane.written.fetch_add(1, std::memory_order_relaxed);
+  lane.inbox[place].store(entry, std::memory_order_release);
+}
+
 void Step::arrive(std::uint32_t message) noexcept {
   Lane& lane = lanes_[static_cast<std::size_t>(plan_->messages[message].dst)];
-  const std::uint32_t place = lane.written.fetch_add(1, std::memory_order_relaxed);
-  lane.inbox[place].store(message + 1, std::memory_order_release);
+  post(lane, message + 1);
   ring(lane);
+}
+
+void Step::give_back(std::uint32_t message) noexcept {
+  post(lanes_[static_cast<std::size_t>(plan_->messages[message].src)], (message + 1) | kReceived);
 }
 
 struct Executor::Impl final : public CopySink {
@@ -161,14 +181,18 @@ struct Executor::Impl final : public CopySink {
   void run_device(DeviceId device);
   void run_ops(DeviceId device, Step::Lane& lane);
   void wait_for_message(Step::Lane& lane);
-  bool take_messages(Step::Lane& lane);
+  bool take_messages(DeviceId device, Step::Lane& lane);
+  void receive(DeviceId device, std::uint32_t message);
   void make_ready(Step::Lane& lane, std::uint32_t op);
   void execute(DeviceId device, Step::Lane& lane, std::uint32_t op);
   void call(DeviceId device, Step::Lane& lane, std::uint32_t op, std::span<const Value> inputs,
             std::span<Value> outputs);
   void end_op(Step::Lane& lane, std::uint32_t op);
+  void send(std::uint32_t op);
   void begin_copies(const std::vector<Entry>& entries) noexcept;
   void end_copy(std::uint32_t message) noexcept;
+  [[nodiscard]] std::exception_ptr transfer_error(std::uint32_t message,
+                                                  const std::exception_ptr& error) const;
   [[nodiscard]] Error op_error(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
                                ErrorCode code, const std::string& what) const;
   void fail(std::exception_ptr error) noexcept;
@@ -178,13 +202,14 @@ struct Executor::Impl final : public CopySink {
 
   DeviceRuntime& runtime_;
   const Cluster& cluster_;
+  const bool direct_;  ///< DeviceRuntime::reads_others
   TransferQueue transfers_;
   std::vector<std::thread> workers_;
 
   // Set by `run` before a step, read by all until it ends.
   Step* step_ = nullptr;
   const StepInputs* inputs_ = nullptr;
-  std::vector<KernelContext> contexts_;  // by device
+  std::vector<OwnContext> contexts_;  // by device
 
   alignas(64) std::atomic<std::uint32_t> generation_ = 0;  // steps begun; workers sleep on it
   std::atomic<bool> quit_ = false;
@@ -199,7 +224,7 @@ struct Executor::Impl final : public CopySink {
 };
 
 Executor::Impl::Impl(DeviceRuntime& runtime, const Cluster& cluster)
-    : runtime_(runtime), cluster_(cluster), transfers_(cluster) {
+    : runtime_(runtime), cluster_(cluster), direct_(runtime.reads_others()), transfers_(cluster) {
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
     contexts_.emplace_back();
     contexts_.back().device = runtime.torch_device(d);
@@ -338,7 +363,7 @@ void Executor::Impl::run_ops(DeviceId device, Step::Lane& lane) {
     if (plan.pending[i] == 0) make_ready(lane, i);
   }
   while (lane.done < ops) {
-    take_messages(lane);
+    take_messages(device, lane);
     if (stopped()) return;
     if (lane.ready.empty()) {
       wait_for_message(lane);
@@ -357,10 +382,17 @@ void Executor::Impl::make_ready(Step::Lane& lane, std::uint32_t op) {
   std::push_heap(lane.ready.begin(), lane.ready.end());
 }
 
-bool Executor::Impl::take_messages(Step::Lane& lane) {
+bool Executor::Impl::take_messages(DeviceId device, Step::Lane& lane) {
   const std::uint32_t first = lane.read;
   while (const std::uint32_t entry = lane.inbox[lane.read].load(std::memory_order_acquire)) {
     ++lane.read;
+    if ((entry & kReceived) != 0) {
+      step_->drop_holder(step_->plan().messages[(entry & ~kReceived) - 1].src_slot);
+      continue;
+    }
+    if (direct_ && step_->plan().messages[entry - 1].tensor != kNoTensor) {
+      receive(device, entry - 1);
+    }
     for (const std::uint32_t op : step_->plan().released_on_arrival[entry - 1]) {
       assert(step_->pending_[op] > 0);
       if (--step_->pending_[op] == 0) make_ready(lane, op);
@@ -369,11 +401,27 @@ bool Executor::Impl::take_messages(Step::Lane& lane) {
   return lane.read != first;
 }
 
+void Executor::Impl::receive(DeviceId device, std::uint32_t message) {
+  const Plan::Message& sent = step_->plan().messages[message];
+  Value& slot = step_->slots_[sent.dst_slot];
+  MessageTimes& times = step_->message_times_[message];
+  times.start_us = now_us();
+  try {
+    slot = runtime_.receive(device, step_->slots_[sent.src_slot]);
+  } catch (...) {
+    std::rethrow_exception(transfer_error(message, std::current_exception()));
+  }
+  times.end_us = now_us();
+  times.bytes = value_bytes(slot);
+  // The sender frees what it allocated: two threads at one pool would wait for each other's caches.
+  step_->give_back(message);
+}
+
 void Executor::Impl::wait_for_message(Step::Lane& lane) {
   const auto there = [&] {
     return lane.inbox[lane.read].load(std::memory_order_acquire) != 0 || stopped();
   };
-  if (spin(there)) return;
+  if (spin(there, runtime_.patience_us())) return;
   const std::uint32_t heard = lane.bell.load();
   if (!there()) lane.bell.wait(heard);
 }
@@ -446,25 +494,28 @@ Error Executor::Impl::op_error(DeviceId device, std::uint32_t op, std::span<cons
                     what};
 }
 
+void Executor::Impl::send(std::uint32_t op) {
+  const Plan& plan = step_->plan();
+  std::vector<Entry> entries;
+  const double queued_us = now_us();
+  for (const std::uint32_t m : plan.sent[op]) {
+    const Plan::Message& message = plan.messages[m];
+    step_->message_times_[m] = {queued_us, queued_us, queued_us, 0};
+    if (message.tensor == kNoTensor || direct_) {
+      step_->arrive(m);
+    } else {
+      entries.push_back({m, message.src, message.dst});
+    }
+  }
+  if (entries.empty()) return;
+  std::vector<Entry> started;
+  transfers_.enqueue(entries, started);
+  begin_copies(started);
+}
+
 void Executor::Impl::end_op(Step::Lane& lane, std::uint32_t op) {
   const Plan& plan = step_->plan();
-  const auto sent = plan.sent[op];
-  if (!sent.empty()) {
-    std::vector<Entry> entries;
-    std::vector<Entry> started;
-    const double queued_us = now_us();
-    for (const std::uint32_t m : sent) {
-      const Plan::Message& message = plan.messages[m];
-      step_->message_times_[m] = {queued_us, queued_us, queued_us, 0};
-      if (message.tensor == kNoTensor) {
-        step_->arrive(m);
-      } else {
-        entries.push_back({m, message.src, message.dst});
-      }
-    }
-    transfers_.enqueue(entries, started);
-    begin_copies(started);
-  }
+  if (!plan.sent[op].empty()) send(op);
   for (const std::uint32_t consumer : plan.released[op]) {
     assert(step_->pending_[consumer] > 0);
     if (--step_->pending_[consumer] == 0) make_ready(lane, consumer);
@@ -499,6 +550,13 @@ void Executor::Impl::copied(std::uint32_t message, Value copy) noexcept {
 
 void Executor::Impl::copy_failed(std::uint32_t message, std::exception_ptr error) noexcept {
   ++callbacks_;
+  fail(transfer_error(message, error));
+  end_copy(message);
+  --callbacks_;
+}
+
+std::exception_ptr Executor::Impl::transfer_error(std::uint32_t message,
+                                                  const std::exception_ptr& error) const {
   const Plan::Message& sent = step_->plan().messages[message];
   const Graph& graph = *inputs_->program.graph;
   const OpId producer = step_->plan().op[sent.producer];
@@ -510,15 +568,13 @@ void Executor::Impl::copy_failed(std::uint32_t message, std::exception_ptr error
     std::rethrow_exception(error);
   } catch (const Error& cause) {
     const bool full = cause.code() == ErrorCode::out_of_memory;
-    fail(std::make_exception_ptr(
-        Error(full ? cause.code() : ErrorCode::execution, transfer + cause.what())));
+    return std::make_exception_ptr(
+        Error(full ? cause.code() : ErrorCode::execution, transfer + cause.what()));
   } catch (const std::exception& cause) {
-    fail(std::make_exception_ptr(Error(ErrorCode::execution, transfer + cause.what())));
+    return std::make_exception_ptr(Error(ErrorCode::execution, transfer + cause.what()));
   } catch (...) {
-    fail(error);
+    return error;
   }
-  end_copy(message);
-  --callbacks_;
 }
 
 void Executor::Impl::end_copy(std::uint32_t message) noexcept {

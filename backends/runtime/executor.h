@@ -4,7 +4,8 @@
 // largest priority; among equals, the one that became ready first (berth::priorities_us). On its
 // own device, the worker handles the end of an op at once and alone: the counts of waiting ops and
 // the ready queue belong to it. For other devices there are two mechanisms:
-//   messages  are tensors, sent through TransferQueue and DeviceRuntime::copy, or control signals.
+//   messages  are tensors, sent through TransferQueue and DeviceRuntime::copy or, where devices read
+//             each other's memory, copied by the receiver between two ops; or control signals.
 //             They arrive in the receiver's inbox, which takes no lock and has room for a step.
 //   holders   is a count per slot of those that still read or send it. Who takes it to 0 drops the
 //             tensor.
@@ -109,6 +110,7 @@ class Step {
     std::uint32_t read = 0;  ///< of the inbox
     // The inbox: writers take a place and fill it; 0 = not filled yet.
     std::unique_ptr<std::atomic<std::uint32_t>[]> inbox;
+    std::uint32_t room = 0;  ///< of the inbox, and a 0 behind
     alignas(64) std::atomic<std::uint32_t> written = 0;
     std::atomic<std::uint32_t> bell = 0;  ///< raised with every arrival; what a worker sleeps on
   };
@@ -116,7 +118,9 @@ class Step {
   void prepare(const StepInputs& inputs);
   void clear() noexcept;
   void drop_holder(std::uint32_t slot) noexcept;
+  void post(Lane& lane, std::uint32_t entry) noexcept;
   void arrive(std::uint32_t message) noexcept;
+  void give_back(std::uint32_t message) noexcept;
   void ring(Lane& lane) noexcept;
 
   std::shared_ptr<const Plan> plan_;

@@ -114,6 +114,16 @@ FusedConvolutions::FusedConvolutions(const Program& program) : program_(program)
   }
 }
 
+std::vector<Costs::Joined> FusedConvolutions::joined() const {
+  std::vector<Costs::Joined> found;
+  for (const Chain& chain : chains_) {
+    for (const OpId op : {chain.normalization, chain.activation}) {
+      if (op != kNoOp) found.push_back({op, chain.convolution});
+    }
+  }
+  return found;
+}
+
 FusedConvolutions::Key FusedConvolutions::key_of(const Chain& chain,
                                                  const Placement& placement) const {
   const DeviceId device = placement[at(chain.convolution)];

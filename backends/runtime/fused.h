@@ -31,6 +31,9 @@ class FusedConvolutions {
   void place(const Placement& placement, DeviceRuntime& runtime, const HostParameter& parameter,
              std::span<Kernel> kernels);
 
+  /// The normalizations and activations that a convolution may do, with it.
+  [[nodiscard]] std::vector<Costs::Joined> joined() const;
+
   /// Whether a packed convolution, its only reader, holds the parameter.
   [[nodiscard]] bool holds(TensorId parameter) const { return held_.contains(parameter); }
 

@@ -26,6 +26,7 @@ class DeviceSession final : public Session {
 
   const Program& program() const noexcept override { return *program_; }
   StepResult run(const Placement& placement, const StepOptions& options) override;
+  std::vector<Costs::Joined> joined() const override { return fused_.joined(); }
   void reset() override;
 
  private:

@@ -135,6 +135,7 @@ local berth = {}
 ---@field latency_us? number default 0
 ---@field shares? string[] channels that it occupies; each carries one transfer at a time
 ---@field parallel? boolean whether transfers on it wait for nothing; default false
+---@field receiver_us? number given, the receiver copies between two of its ops, for so long and bytes / bandwidth
 
 ---The methods that all objects have.
 ---@class berth.Object
@@ -624,7 +625,7 @@ function cluster:kinds() end
 ---The link from one device to another.
 ---@param src integer device
 ---@param dst integer another device
----@return { bandwidth_bytes_per_s: number, latency_us: number, channels: string[], parallel: boolean }
+---@return { bandwidth_bytes_per_s: number, latency_us: number, channels: string[], parallel: boolean, receiver_us: number? }
 function cluster:route(src, dst) end
 
 ---Duration of a transfer that has the route to itself.

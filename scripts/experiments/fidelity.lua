@@ -5,13 +5,16 @@
 --       [--warm-up N] [--repeats N] [--seed N] [--figures FOLDER] [--format text|markdown]
 --
 -- For each model, the script profiles its ops and the links. It then simulates and executes the same
--- placements (default 50). Execution goes in rounds over all of them, so that a slow phase of the
--- machine affects all alike. A placement's measured runtime is the lower quartile of its steps (default
--- 24, two per round): other work of the machine only adds time.
+-- placements (default 50). Execution goes in rounds over all of them, two steps each. A step on one device
+-- is the reference: it is measured around the profile and before each of these pairs, and a measured
+-- runtime is the median of (step / reference) times the reference of the profile. So a machine whose speed
+-- drifts by a quarter within seconds, as virtual ones do, counts neither for nor against the simulator.
 --
 -- One row per model: the mean of |simulated - measured| / measured, and Spearman's rank correlation.
 -- Both are also given between the odd and the even rounds, because a prediction cannot agree better than
--- the measurement does with itself. The range of the measured runtimes shows the scale.
+-- the measurement does with itself. The range of the measured runtimes shows the scale. "on links" is the
+-- error if copies took no time of their receivers (LinkSpec::receiver_us), "best of 8" how much slower than
+-- the fastest placement measured is the fastest of the eight that the simulator likes best.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -82,16 +85,13 @@ local function on_one(graph, device)
 end
 
 -- Ops that belong together go where the first of them is.
-local function together(graph, placement)
-  local device_of = {}
-  for op = 1, graph:op_count() do
-    local class = graph:colocation(op)
-    if class then
-      device_of[class] = device_of[class] or placement[op]
-      placement[op] = device_of[class]
-    end
+local function together(problem, placement)
+  local groups, device_of = problem:groups(), {}
+  for op, device in ipairs(placement) do
+    local group = groups:of(op)
+    device_of[group] = device_of[group] or device
   end
-  return placement
+  return groups:expand(device_of)
 end
 
 -- `count` of `candidates` ({ placement, simulated_us }) whose simulated runtimes lie evenly between the
@@ -118,14 +118,14 @@ local function varied_placements(problem, count, seed)
   for device = 1, devices do placements[#placements + 1] = on_one(graph, device) end
   for _, name in ipairs { "topo", "heft", "m-etf", "round_robin", "random" } do
     placements[#placements + 1] =
-        together(graph, (berth.policy(name):place(problem, { seed = seed })))
+        together(problem, (berth.policy(name):place(problem, { seed = seed })))
   end
   local candidates = {}
   for i = 1, 20 * count do
     local size = 2 ^ random:integer(6)
     local placement = i % 2 == 0 and in_runs(graph, devices, random, size)
         or in_groups(graph, costs, devices, random, size)
-    placement = together(graph, placement)
+    placement = together(problem, placement)
     candidates[i] = { placement, problem:evaluate(placement).runtime_us }
   end
   for _, placement in ipairs(evenly(candidates, math.max(0, count - #placements))) do
@@ -143,21 +143,28 @@ local function model_of(text)
   return path or text, load
 end
 
--- The steps of every placement, in us, in the order they were run; fewer when stopped.
-local function measure_in_rounds(session, placements)
+local function reference_us(session, graph, repeats)
+  local found = session:measure(on_one(graph, 1), { warm_up = options.warm_up, repeats = repeats })
+  return statistics.quantile(found.steps_us, 0.5)
+end
+
+-- The steps of every placement, in us on a machine as fast as when the reference took `profiled_us`, in the
+-- order they were run; fewer when stopped.
+local function measure_in_rounds(session, graph, placements, profiled_us)
   local steps = {}
   for i = 1, #placements do steps[i] = {} end
   for _ = 1, math.ceil(options.repeats / 2) do
     for i, placement in ipairs(placements) do
       if berth.should_stop() then return steps end
+      local scale = profiled_us / reference_us(session, graph, 3)
       local found = session:measure(placement, { warm_up = options.warm_up, repeats = 2 })
-      for _, us in ipairs(found.steps_us) do table.insert(steps[i], us) end
+      for _, us in ipairs(found.steps_us) do table.insert(steps[i], us * scale) end
     end
   end
   return steps
 end
 
-local function runtime_of(steps) return statistics.quantile(steps, 0.25) end
+local function runtime_of(steps) return statistics.quantile(steps, 0.5) end
 
 -- The runtimes of the odd and of the even rounds.
 local function halves(steps_of)
@@ -176,27 +183,61 @@ local function mean_difference(predicted, measured)
   return statistics.mean(differences)
 end
 
+-- The problem on a machine whose links are held by copies, which cost their receivers nothing.
+local function with_copies_on_links(problem)
+  local cluster = problem:cluster()
+  local machine = { name = cluster:name(), devices = {}, links = {} }
+  for src = 1, cluster:device_count() do
+    machine.devices[src] = cluster:device(src)
+    for dst = 1, cluster:device_count() do
+      if src ~= dst then
+        local route = cluster:route(src, dst)
+        table.insert(machine.links, { src = cluster:device(src).name, dst = cluster:device(dst).name,
+          bandwidth_bytes_per_s = route.bandwidth_bytes_per_s,
+          latency_us = route.latency_us + (route.receiver_us or 0) })
+      end
+    end
+  end
+  return problem:with(problem:costs(), berth.cluster(machine))
+end
+
+-- How much longer than the fastest of all the fastest of the eight with the shortest simulated step takes.
+local function best_of_eight(simulated, measured)
+  local order = {}
+  for i = 1, #simulated do order[i] = i end
+  table.sort(order, function(a, b) return simulated[a] < simulated[b] end)
+  local best = math.huge
+  for k = 1, math.min(8, #order) do best = math.min(best, measured[order[k]]) end
+  return best / math.min(unpack(measured)) - 1
+end
+
 local function row_of(text)
   local path, load = model_of(text)
   local program = berth.program(path, load)
   local backend = berth.backend(options.backend, options.device_options)
-  local costs, cluster = backend:open(program):profile { repeats = options.repeats }
+  local fresh = backend:open(program)
+  local before_us = reference_us(fresh, program:graph(), options.repeats)
+  local costs, cluster = fresh:profile { repeats = options.repeats }
+  local profiled_us = (before_us + reference_us(fresh, program:graph(), options.repeats)) / 2
   local problem = berth.problem { graph = program:graph(), cluster = cluster, costs = costs }
   local session = backend:open(program, { problem = problem })
   local row = { model = path:match "[^/]+$":gsub("%..*$", ""), ops = program:graph():op_count(),
                 points = {}, machine = backend:description() }
   local placements = varied_placements(problem, options.placements, options.seed)
-  local steps = measure_in_rounds(session, placements)
+  local steps = measure_in_rounds(session, program:graph(), placements, profiled_us)
   if #steps[#steps] < 4 then return nil end  -- stopped before every placement had two rounds
-  local simulated, measured = {}, {}
+  local simulated, measured, on_links = {}, {}, {}
+  local other = with_copies_on_links(problem)
   for i, placement in ipairs(placements) do
     simulated[i] = problem:evaluate(placement).runtime_us
+    on_links[i] = other:evaluate(placement).runtime_us
     measured[i] = runtime_of(steps[i])
     row.points[i] = { simulated[i] / 1e3, measured[i] / 1e3 }
   end
   local odd, even = halves(steps)
   row.placements = #measured
   row.error, row.rank = mean_difference(simulated, measured), statistics.spearman(simulated, measured)
+  row.on_links, row.best_of_8 = mean_difference(on_links, measured), best_of_eight(simulated, measured)
   row.repeat_error, row.repeat_rank = mean_difference(odd, even), statistics.spearman(odd, even)
   row.fastest_us, row.slowest_us = math.min(unpack(measured)), math.max(unpack(measured))
   return row
@@ -221,6 +262,8 @@ io.write(tables[options.format](rows, {
   { key = "model" }, { key = "ops" }, { key = "placements" },
   { key = "error", title = "mean error", format = percent },
   { key = "rank", title = "rank correlation", format = "%.3f" },
+  { key = "on_links", title = "on links", format = percent },
+  { key = "best_of_8", title = "best of 8", format = percent },
   { key = "repeat_error", title = "of a repeat: error", format = percent },
   { key = "repeat_rank", title = "rank", format = "%.3f" },
   { key = "fastest_us", title = "fastest ms", format = milliseconds },

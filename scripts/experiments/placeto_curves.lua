@@ -74,6 +74,11 @@ local function fresh(lookahead)
     { weights = "none", init_seed = options.seed, lookahead = lookahead or false })
 end
 
+-- Rows are written as they come: a training that is stopped keeps its curve. What --from trains on first is none.
+local BEFORE = "on "
+local csv = options.csv ~= ""
+  and events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" })
+
 local function run(name, problem, policy, changes)
   local curve, show = { name = name, points = {}, best = {} }, train.show_progress(name)
   local given = {
@@ -82,6 +87,10 @@ local function run(name, problem, policy, changes)
     progress = function(record)
       curve.points[#curve.points + 1] = { record.episodes, record.runtime_us / 1e3 }
       curve.best[#curve.best + 1] = { record.episodes, record.best_us / 1e3 }
+      if csv and name:sub(1, #BEFORE) ~= BEFORE then
+        csv.write { training = name, episodes = record.episodes, runtime_ms = record.runtime_us / 1e3,
+                    best_ms = record.best_us / 1e3 }
+      end
       show(record)
     end,
   }
@@ -125,7 +134,7 @@ local curves = {}
 for _, name in ipairs(options.trainings) do curves[#curves + 1] = run(name, problem, TRAININGS[name]()) end
 if options.from ~= "" then
   local policy = fresh()
-  run("on " .. options.from:match "[^/]+$", problem_of(options.from), policy, {})
+  run(BEFORE .. options.from:match "[^/]+$", problem_of(options.from), policy, {})
   curves[#curves + 1] = run("transferred", problem, policy, {})
 end
 
@@ -149,13 +158,4 @@ io.write(tables[options.format](curves, {
 plots.keep(options.figures, "placeto_curves", plots.lines {
   title = ("Placeto on %s, %s"):format(model:match "[^/]+$", options.cluster), x = "episodes",
   y = "mean runtime of an update [ms]", series = curves })
-if options.csv ~= "" then
-  local csv = events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" })
-  for _, curve in ipairs(curves) do
-    for i, point in ipairs(curve.points) do
-      csv.write { training = curve.name, episodes = point[1], runtime_ms = point[2],
-                  best_ms = curve.best[i][2] }
-    end
-  end
-  csv.close()
-end
+if csv then csv.close() end

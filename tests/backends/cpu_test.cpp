@@ -118,6 +118,29 @@ TEST_CASE("a tensor that crosses devices is copied, one that does not is shared"
   CHECK(made != read);
 }
 
+TEST_CASE("the receiver copies what it is sent between two of its ops, and the sender frees it") {
+  constexpr std::int64_t kElements = 25'000;  // 100 kB
+  TestProgram program(kElements);
+  const OpId a = program.add("a", {}, sum(1, kElements));
+  program.add("b", {a}, sum(1, kElements));
+  const OpId c = program.add("c", {}, sum(1, kElements));
+  program.add("d", {c}, sum(1, kElements));
+  CpuRig rig(program, {{"devices", std::int64_t{2}}});
+  for (int step = 0; step < 3; ++step) {
+    const StepResult result = rig.run({0, 1, 1, 1});
+    REQUIRE(result.trace.transfers.size() == 1);
+    const Transfer& transfer = result.trace.transfers[0];
+    CHECK(transfer.bytes == 4 * kElements);
+    CHECK(transfer.start_us >= transfer.queued_us);
+    for (const OpId op : {1, 2, 3}) {  // no op of the receiver runs meanwhile
+      const auto at = static_cast<std::size_t>(op);
+      CHECK((result.trace.op_end_us[at] <= transfer.start_us ||
+             result.trace.op_start_us[at] >= transfer.end_us));
+    }
+    CHECK(result.trace.op_start_us[1] >= transfer.end_us);
+  }
+}
+
 TEST_CASE("an emulated link takes at least its latency and the bytes over its bandwidth") {
   constexpr std::int64_t kElements = 25'000;  // 100 kB
   TestProgram program(kElements);

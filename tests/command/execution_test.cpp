@@ -51,6 +51,28 @@ TEST_CASE("measure executes a placement and tells runtime, devices and what was 
             .contains("runtime_us"));
 }
 
+TEST_CASE("what was placed by measuring is compared with what was measured then") {
+  const Machine machine;
+  const ProcessResult placed =
+      machine.berth({"place", machine.model, "--backend", "cpu", "--evaluator", "measure",
+                     "--policy", "round_robin", "-o", "measured.json"});
+  REQUIRE_MESSAGE(placed.status == 0, placed.err);
+  const std::vector<std::string> measure = {"measure",     machine.model,   "--backend", "cpu",
+                                            "--placement", "measured.json", "--repeats", "3"};
+  std::vector<std::string> as_json = measure;
+  as_json.emplace_back("--json");
+  const Json file = Json::parse(file_text(machine / "measured.json"));
+  const Json json = json_of(machine.berth(as_json));
+  CHECK(json["recorded_us"] == file["results"]["runtime_us"]);
+  CHECK(json["simulated_us"].is_null());  // a roofline had no part in it
+  const std::string text = machine.berth(measure).out;
+  CHECK(text.find("when it was placed, measured on ") != std::string::npos);
+  CHECK(text.find("  simulated ") == std::string::npos);
+  // Costs that are asked for are simulated by.
+  as_json.insert(as_json.end(), {"--costs", "roofline"});
+  CHECK(json_of(machine.berth(as_json))["simulated_us"] > 0);
+}
+
 TEST_CASE("verify accepts a placement, and says so by its status") {
   const Machine machine;
   const Json json = json_of(machine.berth(
@@ -73,6 +95,33 @@ TEST_CASE("profile writes costs and a machine that simulate takes, and remembers
       json_of(machine.berth({"simulate", machine.model, "--cluster", "measured.json", "--costs",
                              "costs.json", "--placement", "placement.json", "--json"}));
   CHECK(simulated["runtime_us"] > 0);
+}
+
+TEST_CASE(
+    "what a profile measured as one is placed as one, and told where a placement has it apart") {
+  const Machine machine;
+  const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
+  CHECK(json_of(machine.berth({"profile", cnn, "--backend", "cpu", "--repeats", "3", "-o",
+                               "costs.json", "--cluster-output", "measured.json", "--json"}))
+            .contains("ops"));
+  const Json costs = Json::parse(file_text(machine / "costs.json"));
+  CHECK(costs["joined"]["/right/right.1/Relu"] == "/right/right.0/Conv");
+  const std::vector<std::string> place = {"place",  cnn,        "--cluster", "measured.json",
+                                          "--seed", "1",        "--policy",  "random",
+                                          "-o",     "one.json", "--costs",   "costs.json"};
+  REQUIRE(machine.berth(place).status == 0);
+  Json placement = Json::parse(file_text(machine / "one.json"));
+  for (const auto& [op, with] : costs["joined"].items()) {
+    CHECK(placement["assignment"][op] == placement["assignment"][with.get<std::string>()]);
+  }
+  const std::vector<std::string> simulate = {"simulate", cnn, "--placement", "one.json", "--json"};
+  CHECK(json_of(machine.berth(simulate))["notes"].dump().find("work of others") ==
+        std::string::npos);
+  for (auto& [op, device] : placement["assignment"].items()) device = "cpu:0";
+  placement["assignment"]["/right/right.1/Relu"] = "cpu:1";
+  machine.write("one.json", placement);
+  CHECK(json_of(machine.berth(simulate))["notes"].dump().find(
+            "such as '/right/right.1/Relu' of '/right/right.0/Conv'") != std::string::npos);
 }
 
 TEST_CASE("tune measures, and writes costs and a machine that explain what it measured") {

@@ -17,7 +17,7 @@ struct RandomClusterShape {
   bool host = false;  ///< device 0 is one, of a kind of its own
   std::int64_t memory_bytes = kNoLimit;
   double op_overhead_us = 0;
-  double parallel_chance = 0;  ///< of each link
+  double parallel_chance = 0;  ///< of each link, and of half as many whose receivers copy
 };
 
 /// Devices "d0", "d1", ... of kinds "k0", "k1", ...; links with random figures.
@@ -43,6 +43,9 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
                        20 * random.uniform(),
                        {},
                        shape.parallel_chance > 0 && random.uniform() < shape.parallel_chance});
+      if (shape.parallel_chance > 0 && random.uniform() < shape.parallel_chance / 2) {
+        links.back().receiver_us = 10 * random.uniform();
+      }
     }
   }
   return std::make_shared<const Cluster>("random", std::move(devices), links);

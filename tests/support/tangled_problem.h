@@ -109,7 +109,10 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
         link.bandwidth_bytes_per_s = 7.6e9 / static_cast<double>(1 + random.below(3));
         link.latency_us = static_cast<double>(random.below(3));
         link.parallel = chance(0.2);
-        for (int channel = 0; channel < 3 && !link.parallel; ++channel) {
+        if (!link.parallel && chance(0.2)) {
+          link.receiver_us = static_cast<double>(random.below(3));
+        }
+        for (int channel = 0; channel < 3 && !link.parallel && !link.receiver_us; ++channel) {
           if (chance(0.3)) link.shares.push_back(numbered("bridge", channel));
         }
         links.push_back(link);

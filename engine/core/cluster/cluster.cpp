@@ -69,6 +69,15 @@ void check_link(const std::string& cluster, const LinkSpec& link) {
     fail(cluster, cat("link ", link.src, " -> ", link.dst, " has a latency of ", link.latency_us,
                       " us; it must not be negative"));
   }
+  if (link.receiver_us && !(std::isfinite(*link.receiver_us) && *link.receiver_us >= 0)) {
+    fail(cluster, cat("link ", link.src, " -> ", link.dst, " takes ", *link.receiver_us,
+                      " us of its receiver; that must not be negative"));
+  }
+  if (link.receiver_us && !link.shares.empty()) {
+    fail(cluster, cat("link ", link.src, " -> ", link.dst, " shares '", link.shares.front(),
+                      "', but its receiver copies (receiver_us), and nothing is held on the way: "
+                      "leave one of them out"));
+  }
   if (link.parallel && !link.shares.empty()) {
     fail(cluster,
          cat("link ", link.src, " -> ", link.dst, " is parallel and shares '", link.shares.front(),
@@ -87,6 +96,7 @@ struct Cluster::Data {
   std::vector<Route> routes;  // row-major by source; the diagonal is unused
   std::vector<std::string> channels;
   bool has_parallel_routes = false;
+  bool has_copying_receivers = false;
 
   void index_devices();
   void resolve_routes();
@@ -135,7 +145,11 @@ void Cluster::Data::index_devices() {
 }
 
 Route Cluster::Data::route_of(const LinkSpec& link) {
-  Route route{link.bandwidth_bytes_per_s, link.latency_us, {}, link.parallel};
+  Route route{link.bandwidth_bytes_per_s,
+              link.latency_us,
+              {},
+              link.parallel || link.receiver_us,
+              link.receiver_us};
   std::unordered_map<std::string, std::size_t> number_of;
   if (!link.shares.empty()) {
     for (std::size_t i = 0; i < channels.size(); ++i) number_of.emplace(channels[i], i);
@@ -183,6 +197,7 @@ void Cluster::Data::resolve_routes() {
     for (std::size_t dst = 0; dst < count; ++dst) {
       if (src == dst) continue;
       has_parallel_routes = has_parallel_routes || routes[src * count + dst].parallel;
+      has_copying_receivers = has_copying_receivers || routes[src * count + dst].receiver_us;
       if (routes[src * count + dst].bandwidth_bytes_per_s == 0) {
         fail(name, cat("no link from '", devices[src].name, "' to '", devices[dst].name,
                        "'; add one, or a link with \"*\""));
@@ -234,6 +249,9 @@ const Route& Cluster::route(DeviceId src, DeviceId dst) const noexcept {
 }
 bool Cluster::has_parallel_routes() const noexcept {
   return data_->has_parallel_routes;
+}
+bool Cluster::has_copying_receivers() const noexcept {
+  return data_->has_copying_receivers;
 }
 ChannelId Cluster::channel_count() const noexcept {
   return static_cast<ChannelId>(data_->channels.size());

@@ -210,10 +210,11 @@ struct Costs::Data {
   std::vector<std::vector<double>> us;
   std::vector<std::int64_t> workspace_bytes;
   std::string source;
+  std::vector<Joined> joined;
 };
 
 Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> workspace_bytes,
-             std::string source) {
+             std::string source, std::vector<Joined> joined) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, cat("costs '", source, "': ", what));
   };
@@ -241,8 +242,15 @@ Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> work
                  " bytes; it must be 0 or more"));
     }
   }
+  for (const Joined& pair : joined) {
+    const auto is_op = [&](OpId op) { return op >= 0 && at(op) < ops; };
+    if (!is_op(pair.op) || !is_op(pair.with)) {
+      refuse(cat("op ", pair.op, " is joined with op ", pair.with, " of ", ops,
+                 "; join ops that are there"));
+    }
+  }
   data_ = std::make_shared<const Data>(
-      Data{std::move(us), std::move(workspace_bytes), std::move(source)});
+      Data{std::move(us), std::move(workspace_bytes), std::move(source), std::move(joined)});
 }
 
 double Costs::op_us(OpId op, KindId kind) const noexcept {
@@ -259,6 +267,9 @@ KindId Costs::kind_count() const noexcept {
 }
 std::int64_t Costs::workspace_bytes(OpId op) const noexcept {
   return data_->workspace_bytes.empty() ? 0 : data_->workspace_bytes[at(op)];
+}
+std::span<const Costs::Joined> Costs::joined() const noexcept {
+  return data_->joined;
 }
 const std::string& Costs::source() const noexcept {
   return data_->source;
@@ -293,7 +304,8 @@ std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs, 
     if (constant && !workspace.empty()) set(workspace[at(op)], std::int64_t{0});
   }
   if (!changed) return costs;
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source());
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source(),
+                                       costs->data_->joined);
 }
 
 std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cluster) {

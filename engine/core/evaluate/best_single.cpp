@@ -71,7 +71,8 @@ bool alike(const Problem& problem, DeviceId a, DeviceId b,
   const Cluster& cluster = problem.cluster();
   const auto figures = [&](DeviceId src, DeviceId dst) {
     const Route& route = cluster.route(src, dst);
-    return std::tuple(route.bandwidth_bytes_per_s, route.latency_us, route.parallel);
+    return std::tuple(route.bandwidth_bytes_per_s, route.latency_us, route.parallel,
+                      route.receiver_us);
   };
   return std::all_of(rest.begin(), rest.end(), [&](const auto& entry) {
     const DeviceId other = entry.first;

@@ -71,8 +71,8 @@ Device read_device(const JsonReader& json) {
 }
 
 LinkSpec read_link(const JsonReader& json) {
-  json.expect_object(
-      {"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares", "parallel", "source"});
+  json.expect_object({"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares", "parallel",
+                      "receiver_us", "source"});
   LinkSpec link;
   link.src = json.at("src").text();
   link.dst = json.at("dst").text();
@@ -83,6 +83,7 @@ LinkSpec read_link(const JsonReader& json) {
     for (std::size_t i = 0; i < shares.size(); ++i) link.shares.push_back(shares.at(i).text());
   }
   if (json.has("parallel")) link.parallel = json.at("parallel").boolean();
+  if (json.has("receiver_us")) link.receiver_us = json.at("receiver_us").amount();
   check_source(json);
   return link;
 }
@@ -162,6 +163,7 @@ std::string cluster_json(const Cluster& cluster) {
                   {"latency_us", link.latency_us}};
     if (!link.shares.empty()) entry["shares"] = link.shares;
     if (link.parallel) entry["parallel"] = true;
+    if (link.receiver_us) entry["receiver_us"] = *link.receiver_us;
     links.push_back(std::move(entry));
   }
   const Json document = {{"format", kClusterFormat},

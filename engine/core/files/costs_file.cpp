@@ -43,7 +43,8 @@ OpId find_op(const JsonReader& entry, const std::string& name, const Graph& grap
 
 std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,
                                         const Cluster& cluster, const std::string& origin) {
-  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes"}, kCostsFormat);
+  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes", "joined"},
+                     kCostsFormat);
   const std::string& costs_of = root.at("graph").text();
   const std::vector<std::string> kinds = read_kinds(root.at("kinds"), cluster);
   const JsonReader ops = root.at("ops");
@@ -83,7 +84,18 @@ std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& gra
       workspace[static_cast<std::size_t>(find_op(entry, name, graph, costs_of))] = entry.bytes();
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), origin);
+  std::vector<Costs::Joined> joined;
+  if (root.has("joined")) {
+    const JsonReader json = root.at("joined");
+    if (!json.json().is_object()) json.fail("expected an object { \"op\": \"op that does it\" }");
+    for (const auto& [name, value] : json.json().items()) {
+      const JsonReader entry = json.at(name);
+      joined.push_back(
+          {find_op(entry, name, graph, costs_of), find_op(entry, entry.text(), graph, costs_of)});
+    }
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), origin,
+                                       std::move(joined));
 }
 
 /// The costs stated in a graph file whose ops have the same names.
@@ -153,6 +165,9 @@ std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cl
                    {"kinds", std::move(kinds)},
                    {"ops", std::move(ops)}};
   if (!workspace.empty()) document["workspace_bytes"] = std::move(workspace);
+  for (const Costs::Joined& pair : costs.joined()) {
+    document["joined"][graph.op_name(pair.op)] = graph.op_name(pair.with);
+  }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

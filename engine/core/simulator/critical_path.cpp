@@ -43,7 +43,7 @@ std::vector<CriticalStep> critical_path(const Plan& plan, const TracedStep& reco
       Cause before = op.cause;
       if (op.start_us > op.ready_us) {
         reason = Reason::device_busy;
-        before = {Cause::Kind::op_end, op.previous};
+        before = op.previous;
       } else if (op.cause.kind == Cause::Kind::nothing) {
         reason = Reason::start;
       }
@@ -51,6 +51,14 @@ std::vector<CriticalStep> critical_path(const Plan& plan, const TracedStep& reco
       at = before;
     } else {
       const TracedStep::Sent& sent = record.transfers[at.number];
+      if (sent.arrival_us >= 0) {
+        const bool busy =
+            sent.start_us > sent.arrival_us && sent.previous.kind != Cause::Kind::nothing;
+        path.push_back({kNoOp, place[at.number], busy ? sent.start_us : sent.queued_us, sent.end_us,
+                        busy ? Reason::device_busy : Reason::input});
+        at = busy ? sent.previous : Cause{Cause::Kind::op_end, plan.message_producer[sent.message]};
+        continue;
+      }
       const bool blocked = sent.start_us > sent.queued_us;
       path.push_back({kNoOp, place[at.number], sent.start_us, sent.end_us,
                       blocked ? Reason::link_busy : Reason::input});

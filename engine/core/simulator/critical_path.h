@@ -19,8 +19,8 @@ struct TracedStep {
     double start_us = 0;
     double end_us = 0;
     std::uint32_t device = 0;
-    Index previous = kNone;  ///< the op that ran before it on its device
-    Cause cause;             ///< what released it
+    Cause previous;  ///< what kept its device busy before it: an op, or a transfer it received
+    Cause cause;     ///< what released it
   };
   struct Sent {
     std::uint32_t message = kNone;
@@ -31,6 +31,10 @@ struct TracedStep {
     double end_us = 0;
     /// The last to end of the transfers that held one of its engines or channels before it.
     std::uint32_t blocked_by = kNone;
+    /// Where the receiver copies: when it could have begun, and what it did before; else never and
+    /// nothing.
+    double arrival_us = -1;
+    Cause previous;
   };
   std::vector<Op> ops;          ///< by Index
   std::vector<Sent> transfers;  ///< by number; the unused ones have no message

@@ -19,7 +19,10 @@
 // A transfer takes latency + bytes / bandwidth. For all of this time it holds the sender's outgoing
 // engine, the receiver's incoming engine and the route's channels; over a parallel link it holds
 // nothing and waits for nothing. Its end releases the tensor's consumers on the receiver, the most
-// urgent first. A control signal arrives after the route's
+// urgent first. Where the receiver copies (LinkSpec::receiver_us), a transfer holds nothing for its
+// latency and is then mail of the receiver. A device that is free takes its mail, in the order of
+// arrival, before it starts an op: each transfer starts there, keeps the device busy for receiver_us
+// + bytes / bandwidth, and ends. A control signal arrives after the route's
 // latency (if that is 0, among the ends of the same round) and holds nothing.
 //
 // Memory: memory.h.
@@ -111,7 +114,7 @@ class DataflowStep {
   /// Transfers and signals so far; their numbers are below.
   [[nodiscard]] std::uint32_t sent() const { return send_count_; }
   [[nodiscard]] TimeKey pending(std::uint32_t source) const { return events_.key(source); }
-  /// The device starts no further op before.
+  /// The device, which may be receiving, starts no further op before.
   [[nodiscard]] double earliest_us(std::uint32_t d) const {
     return devices_[d].busy ? time_of(events_.key(d)) : now_us_;
   }
@@ -134,6 +137,10 @@ class DataflowStep {
     }
     departing_.clear();
     if (plan_.cluster().has_parallel_routes()) departing_.reserve(plan_.consumers.size());
+    if (receivers_copy_) {
+      workspace_.mail.resize(devices);
+      for (auto& of_device : workspace_.mail) of_device.clear();
+    }
     next_slot_ = workspace_.next_slot.data();
     op_of_slot_ = workspace_.op_of_slot.data();
     sent_to_ = workspace_.sent_to.data();
@@ -142,7 +149,8 @@ class DataflowStep {
     events_.reset(2 * devices);
     for (std::uint32_t d = 0; d < devices; ++d) {
       const std::uint32_t begin = workspace_.begin[d];
-      devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)), 0, begin, begin, false, false};
+      devices_[d] = {
+          plan_.durations_on(static_cast<DeviceId>(d)), 0, begin, begin, false, false, false};
     }
     idle_ = Events::kFewDevices ? (1ULL << devices) - 1 : 0;
   }
@@ -170,8 +178,7 @@ class DataflowStep {
 
   void end_op(std::uint32_t d, double now_us) {
     DataflowDevice& device = devices_[d];
-    const Index op = device.running;
-    assert(device.busy && (state_[op] & kDeviceMask) == d);
+    assert(device.busy);
     device.busy = false;
     events_.set(d, idle_key(d));
     if constexpr (Events::kFewDevices) {
@@ -179,6 +186,9 @@ class DataflowStep {
     } else {
       workspace_.touched.push_back(d);
     }
+    if (receivers_copy_ && device.receiving) return end_receiving(d, now_us);
+    const Index op = device.running;
+    assert((state_[op] & kDeviceMask) == d);
     const OpRow row = wiring_.rows[op];
     const std::uint32_t had = device.send_tail;
     if constexpr (Wiring::kPlaced) {
@@ -236,13 +246,14 @@ class DataflowStep {
     }
     const double arrival_us =
         now_us + plan_.cluster().route(static_cast<DeviceId>(d), dst).latency_us;
-    fly({sent, receiver, number}, d, now_us, arrival_us);
+    fly({sent, receiver, number}, d, now_us, arrival_us, /*copied=*/false);
   }
 
-  /// Holds nothing on its way.
-  void fly(const SendEntry& sent, std::uint32_t d, double now_us, double arrival_us) {
+  /// Holds nothing on its way. A transfer that is copied where it arrives starts there.
+  void fly(const SendEntry& sent, std::uint32_t d, double now_us, double arrival_us, bool copied) {
     signals_.push_back({time_key(arrival_us), sent.number, sent.sent, sent.receiver});
     std::push_heap(signals_.begin(), signals_.end(), later);
+    if (copied) return;
     observer_.transfer_started(sent.number, message_of(sent.sent), d,
                                static_cast<DeviceId>(sent.receiver), now_us, arrival_us);
   }
@@ -272,10 +283,48 @@ class DataflowStep {
     std::pop_heap(signals_.begin(), signals_.end(), later);
     const Signal signal = signals_.back();
     signals_.pop_back();
+    if (receivers_copy_ && is_copied(signal.sent, signal.receiver)) {
+      workspace_.mail[signal.receiver].push_back({signal.sent, signal.receiver, signal.number});
+      return;
+    }
     arrive(signal.sent, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
     const std::uint32_t message = message_of(signal.sent);
     observer_.transfer_ended(signal.number, message, sender_of(message),
                              static_cast<DeviceId>(signal.receiver), now_us);
+  }
+
+  /// Whether the receiver copies what it is sent; else it is there.
+  [[nodiscard]] bool is_copied(std::uint32_t sent, std::uint32_t receiver) const {
+    const std::uint32_t message = message_of(sent);
+    return plan_.message_tensor[message] != kNoTensor &&
+           route(message, receiver).receiver_us.has_value();
+  }
+  [[nodiscard]] const Route& route(std::uint32_t message, std::uint32_t receiver) const {
+    return plan_.cluster().route(static_cast<DeviceId>(sender_of(message)),
+                                 static_cast<DeviceId>(receiver));
+  }
+
+  void start_receiving(std::uint32_t d, double now_us) {
+    const SendEntry& sent = workspace_.mail[d].front();
+    const std::uint32_t message = message_of(sent.sent);
+    const std::uint32_t sender = sender_of(message);
+    const double lasts_us = duration_us(sent.sent, sender, d) - route(message, d).latency_us;
+    const double end_us = now_us + std::max(0.0, lasts_us);
+    devices_[d].busy = devices_[d].receiving = true;
+    if constexpr (Events::kFewDevices) idle_ &= ~(1ULL << d);
+    events_.set(d, time_key(end_us));
+    observer_.transfer_started(sent.number, message, sender, static_cast<DeviceId>(d), now_us,
+                               end_us);
+  }
+
+  void end_receiving(std::uint32_t d, double now_us) {
+    const SendEntry sent = workspace_.mail[d].front();
+    workspace_.mail[d].pop_front();
+    devices_[d].receiving = false;
+    const std::uint32_t message = message_of(sent.sent);
+    arrive(sent.sent, d, now_us, {Cause::Kind::transfer, sent.number});
+    observer_.transfer_ended(sent.number, message, sender_of(message), static_cast<DeviceId>(d),
+                             now_us);
   }
 
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t message) const {
@@ -300,12 +349,21 @@ class DataflowStep {
 
   void start(double now_us) {
     for (const SendEntry& sent : departing_) {
-      const std::uint32_t d = sender_of(message_of(sent.sent));
-      fly(sent, d, now_us, now_us + duration_us(sent.sent, d, sent.receiver));
+      const std::uint32_t message = message_of(sent.sent);
+      const std::uint32_t d = sender_of(message);
+      const bool copied = receivers_copy_ && is_copied(sent.sent, sent.receiver);
+      const double lasts_us = copied ? route(message, sent.receiver).latency_us
+                                     : duration_us(sent.sent, d, sent.receiver);
+      fly(sent, d, now_us, now_us + lasts_us, copied);
     }
     departing_.clear();
     workspace_.contention.start_heads(
         plan_, [&](std::uint32_t sender) { start_transfer(sender, now_us); });
+    if (receivers_copy_) {
+      for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+        if (!devices_[d].busy && !workspace_.mail[d].empty()) start_receiving(d, now_us);
+      }
+    }
     if constexpr (Events::kFewDevices) {
       for (std::uint64_t d = idle_ & filled_; d != 0; d &= d - 1) {
         start_op(static_cast<std::uint32_t>(std::countr_zero(d)), now_us);
@@ -358,6 +416,7 @@ class DataflowStep {
   DataflowDevice* devices_ = nullptr;
   std::vector<Signal>& signals_ = workspace_.signals;
   std::vector<SendEntry>& departing_ = workspace_.departing;
+  const bool receivers_copy_ = plan_.cluster().has_copying_receivers();
   std::uint32_t send_count_ = 0;  ///< transfers and signals
   std::uint64_t idle_ = 0;        ///< by bit, where devices are few: runs nothing
   std::uint64_t filled_ = 0;      ///< by bit, where devices are few: has ready ops
@@ -370,6 +429,7 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
   to.devices.clear();
   to.ready.clear();
   to.sends.clear();
+  to.mail.clear();
   to.idle = idle_;
   to.filled = filled_;
   to.signals = signals_;
@@ -389,9 +449,14 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
     for (std::uint32_t i = device.send_head; i < device.send_tail; ++i) {
       to.sends.push_back({sends_[i].sent, sends_[i].receiver, sends_[i].number - send_count_});
     }
+    if (receivers_copy_) {
+      for (const SendEntry& sent : workspace_.mail[d]) {
+        to.mail.push_back({sent.sent, sent.receiver, sent.number - send_count_});
+      }
+    }
     device.send_tail -= device.send_head;
     device.send_head = 0;
-    if (!device.busy) device.running = 0;
+    if (!device.busy || device.receiving) device.running = 0;
     to.devices.push_back(device);
   }
 }
@@ -426,6 +491,9 @@ void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from
     }
     device.send_head = begin;
     device.send_tail += begin;
+  }
+  for (const SendEntry& mail : from.mail) {
+    workspace_.mail[mail.receiver].push_back({mail.sent, mail.receiver, mail.number + send_count_});
   }
   for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
     events_.set(source, from.pending[source]);

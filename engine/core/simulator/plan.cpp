@@ -190,7 +190,8 @@ void Plan::compile_routes() {
       if (src == dst) continue;
       const Route& route = cluster().route(src, dst);
       uniform_routes = uniform_routes && route.channels.empty() &&
-                       route.parallel == first.parallel && route.latency_us == first.latency_us &&
+                       route.parallel == first.parallel && route.receiver_us == first.receiver_us &&
+                       route.latency_us == first.latency_us &&
                        route.bandwidth_bytes_per_s == first.bandwidth_bytes_per_s;
     }
   }

@@ -38,6 +38,7 @@ struct DataflowSnapshot {
   std::vector<Ready> ready;
   std::vector<SendEntry> sends;  ///< numbers count back from the next one; so do the heads' below
   std::vector<Signal> signals;   ///< by arrival
+  std::vector<SendEntry> mail;   ///< device by device
   Contention::State contention;
   std::uint64_t idle = 0;
   std::uint64_t filled = 0;

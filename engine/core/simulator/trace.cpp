@@ -23,7 +23,7 @@ class Recorder : public NoObserver {
 
   Recorder(const Plan& plan, TracedStep& record) : plan_(plan), record_(record) {
     record.ops.assign(plan.op_count, {});
-    last_op_.assign(plan.device_count, kNone);
+    last_on_.assign(plan.device_count, {});
     last_out_.assign(plan.device_count, kNone);
     last_in_.assign(plan.device_count, kNone);
     last_on_channel_.assign(at(plan.cluster().channel_count()), kNone);
@@ -39,7 +39,7 @@ class Recorder : public NoObserver {
     seen.start_us = start_us;
     seen.end_us = end_us;
     seen.device = device;
-    seen.previous = std::exchange(last_op_[device], op);
+    seen.previous = std::exchange(last_on_[device], {Cause::Kind::op_end, op});
   }
 
   void transfer_queued(std::uint32_t number, std::uint32_t message, std::uint32_t sender,
@@ -57,15 +57,19 @@ class Recorder : public NoObserver {
     TracedStep::Sent& seen = record_.transfers[number];
     seen.start_us = start_us;
     seen.end_us = end_us;
-    const bool parallel =
-        receiver != kNoDevice && plan_.is_parallel(sender, static_cast<std::uint32_t>(receiver));
-    if ((plan_.message_tensor[message] == kNoTensor || parallel) && !plan_.placeto) {
-      return;  // holds nothing
+    if (plan_.message_tensor[message] == kNoTensor && !plan_.placeto) return;  // holds nothing
+    if (receiver == kNoDevice) {
+      occupy(last_out_[sender], number, seen);
+      return;
     }
-    occupy(last_out_[sender], number, seen);
-    if (receiver == kNoDevice) return;
-    occupy(last_in_[at(receiver)], number, seen);
     const Route& route = plan_.cluster().route(static_cast<DeviceId>(sender), receiver);
+    if (route.receiver_us && !plan_.placeto) {
+      seen.arrival_us = seen.queued_us + route.latency_us;
+      seen.previous = std::exchange(last_on_[at(receiver)], {Cause::Kind::transfer, number});
+    }
+    if (route.parallel && !plan_.placeto) return;
+    occupy(last_out_[sender], number, seen);
+    occupy(last_in_[at(receiver)], number, seen);
     for (const ChannelId channel : route.channels) {
       occupy(last_on_channel_[at(channel)], number, seen);
     }
@@ -85,7 +89,7 @@ class Recorder : public NoObserver {
 
   const Plan& plan_;
   TracedStep& record_;
-  std::vector<Index> last_op_;           // by device
+  std::vector<Cause> last_on_;           // by device
   std::vector<std::uint32_t> last_out_;  // by device
   std::vector<std::uint32_t> last_in_;   // by device
   std::vector<std::uint32_t> last_on_channel_;

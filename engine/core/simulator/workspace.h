@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -62,7 +63,8 @@ struct DataflowDevice {
   const double* duration_us;
   std::uint32_t running;
   std::uint32_t send_head, send_tail;  ///< its part of `sends`
-  bool busy;                           ///< runs an op
+  bool busy;                           ///< runs an op, or receives
+  bool receiving;                      ///< the first of its mail
   bool sending;                        ///< the transfer at send_head is on its way
 
   bool operator==(const DataflowDevice&) const = default;
@@ -103,6 +105,8 @@ struct Workspace {
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<Signal> signals;
   std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
+  /// By device: transfers that have arrived and that it has not copied yet, the first in front.
+  std::vector<std::deque<SendEntry>> mail;
 
   // Throughput.
   std::vector<std::uint32_t> device_of;  ///< by Index

@@ -148,6 +148,10 @@ std::string cluster_text(const Cluster& cluster) {
     std::string shares;
     for (const std::string& channel : link.shares) shares += (shares.empty() ? "" : ", ") + channel;
     if (link.parallel) shares = "nothing: parallel";
+    if (link.receiver_us) {
+      shares = fmt::format("nothing: the receiver copies, {} each and per byte",
+                           format_us(*link.receiver_us));
+    }
     links.add_row({link.src + " -> " + link.dst, format_rate(link.bandwidth_bytes_per_s, "B/s"),
                    format_us(link.latency_us), shares});
   }

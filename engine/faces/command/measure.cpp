@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,10 @@ struct MeasureChoices {
 struct Measured {
   Outcome outcome;  ///< with the trace of the step nearest to the median
   Measurement measurement;
-  double simulated_us;
+  /// By the costs in force. Absent where the placement was made by measuring and no costs are named:
+  /// a roofline had no part in it.
+  std::optional<double> simulated_us;
+  double recorded_us = 0;  ///< when the placement was made, where that was measured; else 0
 };
 
 std::string runtime_text(const Measured& measured) {
@@ -48,8 +52,14 @@ std::string runtime_text(const Measured& measured) {
        fmt::format("of one step: the mean of {}, known to {}; deviation {}, {} to {}",
                    of.steps_us.size(), format_percent(of.interval_us / of.mean_us),
                    format_us(of.deviation_us), format_us(of.min_us), format_us(of.max_us))});
-  table.add_row({"simulated", format_us(measured.simulated_us),
-                 fmt::format("by the costs of {}", measured.outcome.problem->costs().source())});
+  if (measured.recorded_us > 0) {
+    table.add_row({"recorded", format_us(measured.recorded_us),
+                   "when it was placed, measured on " + measured.outcome.origin.measured_on});
+  }
+  if (measured.simulated_us) {
+    table.add_row({"simulated", format_us(*measured.simulated_us),
+                   fmt::format("by the costs of {}", measured.outcome.problem->costs().source())});
+  }
   const std::string text = table.text(2);
   return text.substr(text.find('\n') + 1);  // the titles are empty
 }
@@ -86,7 +96,8 @@ Json measured_json(const Measured& measured, const std::string& backend) {
           {"deviation_us", of.deviation_us},
           {"interval_us", of.interval_us},
           {"steps_us", of.steps_us},
-          {"simulated_us", measured.simulated_us},
+          {"simulated_us", measured.simulated_us ? Json(*measured.simulated_us) : Json()},
+          {"recorded_us", measured.recorded_us > 0 ? Json(measured.recorded_us) : Json()},
           {"costs", problem.costs().source()},
           {"policy", measured.outcome.origin.policy},
           {"seed", measured.outcome.origin.seed},
@@ -115,7 +126,7 @@ Settings settings_of(CommandRun& run, const MeasureChoices& options,
 
 Measured measure_stored(CommandRun& run, const Settings& settings, const MeasureChoices& options,
                         const StoredPlacement& stored) {
-  const Task task = load_task(run.engine(), options.settings.model, settings, run.hooks());
+  const Task task = load_task(run.engine(), options.settings.model, settings, placed(run.hooks()));
   note_other_machine(task, stored);
   const std::shared_ptr<const Problem>& problem = task.problem;
   Measured measured;
@@ -137,7 +148,15 @@ Measured measure_stored(CommandRun& run, const Settings& settings, const Measure
     log_note(note);
     measured.outcome.notes.push_back(note);
   }
-  measured.simulated_us = Simulator(problem).trace(measured.outcome.placement).runtime_us;
+  const bool was_measured = !stored.origin.measured_on.empty();
+  if (was_measured) measured.recorded_us = stored.runtime_us;
+  if (!was_measured || settings.costs) {
+    if (std::string note = separated_text(task, measured.outcome.placement); !note.empty()) {
+      log_note(note);
+      measured.outcome.notes.push_back(std::move(note));
+    }
+    measured.simulated_us = Simulator(problem).trace(measured.outcome.placement).runtime_us;
+  }
   measured.outcome.executed = true;
   Evaluation& evaluation = measured.outcome.evaluation;
   evaluation.objective_us = evaluation.runtime_us = measured.measurement.mean_us;

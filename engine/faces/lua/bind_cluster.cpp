@@ -100,6 +100,7 @@ LinkSpec read_link(Fields& fields) {
   if (const Value parallel = fields.get("parallel"); parallel.present()) {
     link.parallel = parallel.boolean();
   }
+  if (const Value us = fields.get("receiver_us"); us.present()) link.receiver_us = us.number();
   return link;
 }
 
@@ -208,6 +209,7 @@ int route(Call& call) {
   push_texts(call.L, channels);
   lua_setfield(call.L, -2, "channels");
   set_boolean(call.L, "parallel", route.parallel);
+  if (route.receiver_us) set_number(call.L, "receiver_us", *route.receiver_us);
   return 1;
 }
 

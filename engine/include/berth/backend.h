@@ -82,6 +82,9 @@ class BERTH_EXPORT Session {
   /// any of them the session can run other steps.
   [[nodiscard]] virtual StepResult run(const Placement& placement, const StepOptions& options) = 0;
 
+  /// The ops whose work others do where both are on one device.
+  [[nodiscard]] virtual std::vector<Costs::Joined> joined() const { return {}; }
+
   /// Forgets the state that steps left behind (variables). The next step starts as the first did.
   virtual void reset() = 0;
 };
@@ -113,9 +116,10 @@ class BERTH_EXPORT Backend {
   [[nodiscard]] virtual std::unique_ptr<Session> open(std::shared_ptr<const Program> program,
                                                       const SessionOptions& options) = 0;
 
-  /// Measures one transfer: the time from when a tensor of `bytes` is on `src` until an op on `dst`
-  /// that waits for nothing else has it. Requires src != dst.
-  [[nodiscard]] virtual double transfer_us(DeviceId src, DeviceId dst, std::int64_t bytes) = 0;
+  /// Measures transfers: the time from when `count` tensors of `bytes` each are on `src` until an op on
+  /// `dst` that waits for nothing else has all of them. Requires src != dst and count >= 1.
+  [[nodiscard]] virtual double transfers_us(DeviceId src, DeviceId dst, std::int64_t bytes,
+                                            int count) = 0;
 };
 
 /// How a placement is measured: first steps that are dropped, then steps that count. The defaults,

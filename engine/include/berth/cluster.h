@@ -62,6 +62,11 @@ struct LinkSpec {
   /// Then there is nothing to share. `dataflow` semantics and latency only; the rest ignores it, as
   /// it ignores channels.
   bool parallel = false;
+  /// Given, >= 0: the receiving device makes the copy itself, between two of its ops, as processors do
+  /// that share memory. A transfer then holds nothing on its way, is noticed after the latency, and takes
+  /// this and bytes / bandwidth of the receiver's time. There is nothing to share. `dataflow` semantics
+  /// and latency only; the rest takes it as time of the transfer.
+  std::optional<double> receiver_us = std::nullopt;
 };
 
 /// The resolved link of an ordered pair of distinct devices.
@@ -69,11 +74,13 @@ struct Route {
   double bandwidth_bytes_per_s;
   double latency_us;
   std::vector<ChannelId> channels;  ///< sorted, distinct
-  bool parallel = false;            ///< as in LinkSpec
+  bool parallel = false;            ///< as in LinkSpec, and where the receiver copies
+  std::optional<double> receiver_us = std::nullopt;  ///< as in LinkSpec
 
-  /// Duration of a transfer that has the route to itself.
+  /// Duration of a transfer that has the route, and a receiver that copies, to itself.
   [[nodiscard]] double transfer_us(std::int64_t bytes) const noexcept {
-    return latency_us + static_cast<double>(bytes) / bandwidth_bytes_per_s * 1e6;
+    return latency_us + receiver_us.value_or(0) +
+           static_cast<double>(bytes) / bandwidth_bytes_per_s * 1e6;
   }
 };
 
@@ -112,6 +119,8 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept;
   /// Whether any route is.
   [[nodiscard]] bool has_parallel_routes() const noexcept;
+  /// Whether some route has LinkSpec::receiver_us.
+  [[nodiscard]] bool has_copying_receivers() const noexcept;
   [[nodiscard]] ChannelId channel_count() const noexcept;
   [[nodiscard]] const std::string& channel_name(ChannelId id) const noexcept;
 

@@ -40,11 +40,18 @@ namespace berth {
 /// An immutable table of costs for one graph and the kinds of one cluster. [thread-safe: immutable]
 class BERTH_EXPORT Costs {
  public:
+  /// An op whose work another op does where both are on one device, as a convolution does a Relu's. Its
+  /// cost holds there alone, so that problems keep the two together.
+  struct Joined {
+    OpId op;
+    OpId with;
+  };
+
   /// `us[kind][op]` is finite and >= 0, or kCannotRun if the kind cannot run the op.
   /// `workspace_bytes[op]` may be empty: no op needs any. Throws Error(invalid_argument) for NaN,
-  /// negative values and wrong sizes.
+  /// negative values, wrong sizes, and joined ops that are not there.
   Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> workspace_bytes,
-        std::string source);
+        std::string source, std::vector<Joined> joined = {});
 
   /// The costs stated with the graph. Throws Error(invalid_argument) naming an op without one.
   [[nodiscard]] static std::shared_ptr<const Costs> stated(const Graph& graph,
@@ -83,6 +90,7 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] std::span<const double> of_kind(KindId kind) const noexcept;
   [[nodiscard]] KindId kind_count() const noexcept;
   [[nodiscard]] std::int64_t workspace_bytes(OpId op) const noexcept;
+  [[nodiscard]] std::span<const Joined> joined() const noexcept;
   /// "roofline", "stated", "stated or roofline", or the name of a file.
   [[nodiscard]] const std::string& source() const noexcept;
 

@@ -162,6 +162,7 @@ struct StoredPlacement {
   std::string text;
   std::string machine;  ///< the name of the one it was made for; empty where the file says nothing
   Origin origin;
+  double runtime_us = 0;  ///< when it was made, by the costs or the backend of then; 0 = not known
   /// The settings of model and problem when it was made; empty where the file says nothing.
   Settings settings;
 };
@@ -170,6 +171,8 @@ struct StoredPlacement {
 /// A note if it was made for another machine than the task's; else empty.
 [[nodiscard]] BERTH_EXPORT std::string other_machine_text(const Task& task,
                                                           const StoredPlacement& stored);
+/// A note if the placement has ops apart that the costs count as one; else empty.
+[[nodiscard]] BERTH_EXPORT std::string separated_text(const Task& task, const Placement& placement);
 /// Simulates one step of it. A note says where it was made for another machine than the task's.
 [[nodiscard]] BERTH_EXPORT Outcome simulate(const Task& task, const StoredPlacement& stored,
                                             BoundEffort effort = BoundEffort::strong);

@@ -130,6 +130,7 @@ class Searches {
   void trace_measured(Outcome& outcome) const {
     outcome.executed = true;
     if (!outcome.evaluation.feasible) return;
+    outcome.origin.measured_on = task_.backend->description();
     MeasureOptions options;
     options.trace = true;
     Measurement measured = berth::measure(*task_.session, outcome.placement, options);
@@ -496,8 +497,14 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
     stored.origin.policy = text(*made, "policy");
     stored.origin.model = text(*made, "model");
     stored.origin.whose = text(*made, "whose");
+    stored.origin.measured_on = text(*made, "measured_on");
     const auto seed = made->find("seed");
     if (seed != made->end() && seed->is_number_unsigned()) stored.origin.seed = *seed;
+  }
+  if (const auto results = document.find("results");
+      results != document.end() && results->is_object()) {
+    const auto runtime = results->find("runtime_us");
+    if (runtime != results->end() && runtime->is_number()) stored.runtime_us = *runtime;
   }
   if (const auto settings = document.find("settings"); settings != document.end()) {
     stored.settings.add(parse_settings(settings->dump(), stored.path + ": settings"));
@@ -520,6 +527,21 @@ std::string other_machine_text(const Task& task, const StoredPlacement& stored) 
   return cat("the placement was made for the machine ", name, ", not for ", cluster.name());
 }
 
+std::string separated_text(const Task& task, const Placement& placement) {
+  const Graph& graph = task.problem->graph();
+  std::int64_t apart = 0;
+  Costs::Joined first{kNoOp, kNoOp};
+  for (const Costs::Joined& pair : task.problem->costs().joined()) {
+    if (placement[at(pair.op)] == placement[at(pair.with)]) continue;
+    if (++apart == 1) first = pair;
+  }
+  if (apart == 0) return {};
+  return cat("the costs count ", apart, apart == 1 ? " op" : " ops",
+             " as work of others, which the placement has elsewhere, such as '",
+             graph.op_name(first.op), "' of '", graph.op_name(first.with),
+             "': a step takes longer than simulated");
+}
+
 Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort effort) {
   const Problem& problem = *task.problem;
   Placement placement =
@@ -527,6 +549,7 @@ Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort ef
   Origin origin = stored.origin;
   origin.model = task.model;
   origin.settings = task.settings;
+  std::string separated = separated_text(task, placement);
   Outcome outcome =
       simulated_outcome(task.problem, std::move(origin), std::move(placement), effort);
   outcome.notes = task.notes;
@@ -535,6 +558,7 @@ Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort ef
   if (std::string other = other_machine_text(task, stored); !other.empty()) {
     outcome.notes.push_back(std::move(other));
   }
+  if (!separated.empty()) outcome.notes.push_back(std::move(separated));
   return outcome;
 }
 

@@ -40,7 +40,9 @@ std::shared_ptr<const Costs> with_free_ops(const Costs& costs, OpId count) {
   const auto before = static_cast<OpId>(costs.of_kind(0).size());
   for (OpId op = 0; op < before; ++op) workspace.push_back(costs.workspace_bytes(op));
   workspace.resize(at(count), 0);
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
+  const auto joined = costs.joined();
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source(),
+                                       std::vector(joined.begin(), joined.end()));
 }
 
 std::optional<StatesApart> states_apart(const Graph& graph, const Cluster& cluster,

@@ -289,6 +289,20 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   return rules;
 }
 
+/// What was measured as one stays together. A placement that is there need not.
+std::vector<ConstraintRule> joined_rules(const Graph& graph, const Costs& costs) {
+  std::vector<ConstraintRule> rules;
+  for (const Costs::Joined& pair : costs.joined()) {
+    ConstraintRule rule;
+    rule.kind = ConstraintRule::Kind::colocate;
+    for (const OpId op : {pair.with, pair.op}) rule.ops.push_back({graph.op_name(op), {}, {}, {}});
+    rule.text = cat("costs of ", costs.source(), ": '", graph.op_name(pair.with),
+                    "' does the work of '", graph.op_name(pair.op), "'");
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 ProblemOptions options_of(const Posed& posed) {
   ProblemOptions options;
   const Settings& settings = posed.settings;
@@ -342,12 +356,15 @@ Task task_of(const Posed& before) {
   Posed posed = before;
   const Tool* const for_tool = tool_of(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
+  std::vector<ConstraintRule> joined;
+  if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
   if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
   const ProblemOptions options = options_of(posed);
   std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
+  rules.insert(rules.end(), joined.begin(), joined.end());
   const std::string where = posed.settings.inputs.value_or("host");
   const bool inputs = where != "any" && has_inputs(*posed.graph);
   if (inputs && where != "host") {

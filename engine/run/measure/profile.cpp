@@ -14,6 +14,8 @@ namespace berth {
 namespace {
 
 constexpr int kLinkSamples = 25;
+/// Sent at once, where the receiver copies: what one more of them takes is the receiver's.
+constexpr int kAtOnce = 17;
 constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
                                        1 << 18, 1 << 20, 1 << 22, 1 << 24};
 
@@ -69,6 +71,43 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   return found;
 }
 
+/// The time of `count` transfers at once.
+double measured_us(Backend& backend, DeviceId src, DeviceId dst, std::int64_t bytes, int count,
+                   const ProfileOptions& options) {
+  std::vector<double> samples;
+  static_cast<void>(backend.transfers_us(src, dst, bytes, count));  // the first one warms up
+  for (int i = 0; i < kLinkSamples; ++i) {
+    if (options.should_stop && options.should_stop()) {
+      throw Error(ErrorCode::cancelled, "profiling was stopped; nothing was measured");
+    }
+    samples.push_back(backend.transfers_us(src, dst, bytes, count));
+  }
+  return std::max(1e-3, robust_median(std::move(samples)));
+}
+
+LinkSpec profile_link(Backend& backend, const Cluster& cluster, DeviceId src, DeviceId dst,
+                      const ProfileOptions& options, Profile& profile) {
+  std::vector<Point> points;
+  for (const std::int64_t bytes : kLinkBytes) {
+    const double us = measured_us(backend, src, dst, bytes, 1, options);
+    profile.link_samples.push_back({src, dst, bytes, us});
+    points.push_back({static_cast<double>(bytes), us});
+  }
+  const TransferLine line = fit_transfers(points);
+  LinkSpec link;
+  link.src = cluster.device(src).name;
+  link.dst = cluster.device(dst).name;
+  link.bandwidth_bytes_per_s = line.bandwidth_bytes_per_s;
+  link.latency_us = line.latency_us;
+  if (cluster.route(src, dst).receiver_us) {
+    const double all_us = measured_us(backend, src, dst, kLinkBytes[0], kAtOnce, options);
+    const double each_us = (all_us - points.front().us) / (kAtOnce - 1);
+    link.receiver_us = std::clamp(each_us, 0.0, line.latency_us);
+    link.latency_us -= *link.receiver_us;
+  }
+  return link;
+}
+
 std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
                                     const ProfileOptions& options, Profile& profile) {
   std::vector<LinkSpec> links;
@@ -78,26 +117,7 @@ std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
       if (options.progress) {
         options.progress(cat("link ", cluster.device(src).name, " to ", cluster.device(dst).name));
       }
-      std::vector<Point> points;
-      for (const std::int64_t bytes : kLinkBytes) {
-        std::vector<double> samples;
-        static_cast<void>(backend.transfer_us(src, dst, bytes));  // the first one warms up
-        for (int i = 0; i < kLinkSamples; ++i) {
-          if (options.should_stop && options.should_stop()) {
-            throw Error(ErrorCode::cancelled, "profiling was stopped; nothing was measured");
-          }
-          samples.push_back(backend.transfer_us(src, dst, bytes));
-        }
-        const double us = std::max(1e-3, robust_median(std::move(samples)));
-        profile.link_samples.push_back({src, dst, bytes, us});
-        points.push_back({static_cast<double>(bytes), us});
-      }
-      const TransferLine line = fit_transfers(points);
-      links.push_back({cluster.device(src).name,
-                       cluster.device(dst).name,
-                       line.bandwidth_bytes_per_s,
-                       line.latency_us,
-                       {}});
+      links.push_back(profile_link(backend, cluster, src, dst, options, profile));
     }
   }
   return links;
@@ -138,7 +158,8 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
   profile.cluster = std::make_shared<const Cluster>(
       cat(cluster->name(), " (", backend.description(), ")"), std::move(devices), links);
   profile.costs = std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
-                                                cat("profile of ", cluster->name()));
+                                                cat("profile of ", cluster->name()),
+                                                session.joined());
   profile.notes = disturbances(before, read_host_state());
   return profile;
 }

@@ -48,6 +48,19 @@ TEST_CASE("a parallel link is read and written") {
   CHECK_FALSE(parse_cluster(kGood, "good")->route(0, 1).parallel);
 }
 
+TEST_CASE("a link whose receiver copies is read and written, and holds nothing") {
+  std::string text = kGood;
+  const std::string shares = R"("shares": ["pcie"])";
+  text.replace(text.find(shares), shares.size(), R"("receiver_us": 0.5)");
+  const auto first = parse_cluster(text, "copies.cluster.json");
+  const auto again = parse_cluster(cluster_json(*first), "again");
+  CHECK(again->route(1, 0).receiver_us == 0.5);
+  CHECK(again->route(1, 0).parallel);
+  CHECK(again->route(1, 0).transfer_us(0) == again->route(1, 0).latency_us + 0.5);
+  CHECK(again->has_copying_receivers());
+  CHECK_FALSE(parse_cluster(kGood, "good")->has_copying_receivers());
+}
+
 TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
       {R"("kind": "gpu")", R"("kinds": "gpu")", "at devices[0]"},
@@ -63,6 +76,8 @@ TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
                "dtypes": ["f16", "i8"]})",
        "{}", "at devices[2].runs: says nothing"},
       {R"("shares": ["pcie"])", R"("parallel": 1)", "at links[0].parallel"},
+      {R"("shares": ["pcie"])", R"("receiver_us": -1)", "at links[0].receiver_us"},
+      {R"("shares": ["pcie"])", R"("shares": ["pcie"], "receiver_us": 1)", "'pcie'"},
       {R"("shares": ["pcie"])", R"("shares": ["pcie"], "parallel": true)", "'pcie'"},
       {R"("latency_us": 5)", R"("latency_us": -5)", "at links[0].latency_us"},
       {R"("bandwidth_bytes_per_s": 1e10)", R"("bandwidth_bytes_per_s": 0)", "bandwidth"},

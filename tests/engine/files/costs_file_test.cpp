@@ -28,7 +28,7 @@ Cluster cpu_and_gpu() {
 TEST_CASE("costs_json reads back to the same costs") {
   const auto graph = two_ops();
   const Cluster cluster = cpu_and_gpu();
-  const Costs costs({{0.1, kCannotRun}, {0, 1e-9}}, {0, 77}, "mine");
+  const Costs costs({{0.1, kCannotRun}, {0, 1e-9}}, {0, 77}, "mine", {{1, 0}});
   const auto read = parse_costs(costs_json(*graph, costs, cluster), "c.json", *graph, cluster);
   for (KindId kind = 0; kind < 2; ++kind) {
     for (OpId op = 0; op < 2; ++op) CHECK(read->op_us(op, kind) == costs.op_us(op, kind));
@@ -36,6 +36,13 @@ TEST_CASE("costs_json reads back to the same costs") {
   CHECK(read->workspace_bytes(0) == 0);
   CHECK(read->workspace_bytes(1) == 77);
   CHECK(read->source() == "c.json");
+  REQUIRE(read->joined().size() == 1);
+  CHECK(read->joined()[0].op == 1);
+  CHECK(read->joined()[0].with == 0);
+  std::string other = costs_json(*graph, costs, cluster);
+  other.replace(other.find(R"(": "a")") + 4, 1, "x");
+  test::expect_error(ErrorCode::invalid_file, {"c.json", "'x'", "another graph"},
+                     [&] { (void)parse_costs(other, "c.json", *graph, cluster); });
 }
 
 TEST_CASE("parse_costs takes the costs that a graph file states") {

@@ -24,7 +24,7 @@ StepResult step_of(const std::vector<double>& op_us, double overhead_us) {
   return result;
 }
 
-double free_transfer(DeviceId, DeviceId, std::int64_t) {
+double free_transfer(DeviceId, DeviceId, std::int64_t, int) {
   return 1;
 }
 
@@ -81,11 +81,12 @@ TEST_CASE("profile: bandwidth and latency are those of the link") {
   const double latency_us[] = {5, 40};
   const double bytes_per_us[] = {1000, 250};
   int transfers = 0;
-  ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId src, DeviceId, std::int64_t bytes) {
-    const auto i = static_cast<std::size_t>(src);
-    const double us = latency_us[i] + static_cast<double>(bytes) / bytes_per_us[i];
-    return ++transfers % 9 == 0 ? 50 * us : us;
-  });
+  ScriptedBackend backend(
+      scripted_cluster({2}), [&](DeviceId src, DeviceId, std::int64_t bytes, int) {
+        const auto i = static_cast<std::size_t>(src);
+        const double us = latency_us[i] + static_cast<double>(bytes) / bytes_per_us[i];
+        return ++transfers % 9 == 0 ? 50 * us : us;
+      });
   ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
     return step_of({1, 1, 1}, 0);
   });
@@ -99,10 +100,32 @@ TEST_CASE("profile: bandwidth and latency are those of the link") {
   CHECK_FALSE(found.link_samples.empty());
 }
 
-TEST_CASE("profile: a link as fast as memory, and one whose time does not depend on size") {
-  ScriptedBackend backend(scripted_cluster({2}), [](DeviceId src, DeviceId, std::int64_t bytes) {
-    return src == 0 ? 3.0 : static_cast<double>(bytes) / 100;
+TEST_CASE("profile: where receivers copy, what one more tensor takes is the receiver's time") {
+  const auto machine = scripted_cluster({2});
+  LinkSpec link = machine->links().front();
+  link.receiver_us = 0;
+  ScriptedBackend backend(
+      std::make_shared<const Cluster>(
+          "copying", std::vector{machine->device(0), machine->device(1)}, std::vector{link}),
+      [](DeviceId, DeviceId, std::int64_t bytes, int count) {
+        return 2 + count * (0.5 + static_cast<double>(bytes) / 1000);
+      });
+  ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
+    return step_of({1, 1, 1}, 0);
   });
+  const Profile found = profile(backend, session, {.warm_up = 0, .repeats = 3});
+  const Route& route = found.cluster->route(0, 1);
+  CHECK(route.latency_us == doctest::Approx(2).epsilon(0.01));
+  CHECK(route.receiver_us.value_or(-1) == doctest::Approx(0.5).epsilon(0.02));
+  CHECK(route.bandwidth_bytes_per_s == doctest::Approx(1e9));
+  CHECK(route.transfer_us(1000) == doctest::Approx(3.5).epsilon(0.01));
+}
+
+TEST_CASE("profile: a link as fast as memory, and one whose time does not depend on size") {
+  ScriptedBackend backend(scripted_cluster({2}),
+                          [](DeviceId src, DeviceId, std::int64_t bytes, int) {
+                            return src == 0 ? 3.0 : static_cast<double>(bytes) / 100;
+                          });
   ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
     return step_of({1, 1, 1}, 0);
   });
@@ -114,7 +137,7 @@ TEST_CASE("profile: a link as fast as memory, and one whose time does not depend
 
 TEST_CASE("profile: it is given up on request, also between links, and refuses too few steps") {
   bool stop = false;
-  ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId, DeviceId, std::int64_t) {
+  ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId, DeviceId, std::int64_t, int) {
     stop = true;
     return 1.0;
   });
@@ -152,7 +175,7 @@ TEST_CASE("profile: it predicts the step of every placement on a machine whose t
           std::vector<std::vector<double>>{{10, 20, 30, 5}, {4, 70, 8, 9}},
           std::vector<std::int64_t>{}, "known"));
   const Simulator real(times);
-  ScriptedBackend backend(machine, [&](DeviceId src, DeviceId dst, std::int64_t bytes) {
+  ScriptedBackend backend(machine, [&](DeviceId src, DeviceId dst, std::int64_t bytes, int) {
     return machine->route(src, dst).transfer_us(bytes);
   });
   ScriptedSession session(program, [&](const Placement& placement, const StepOptions&) {

@@ -71,7 +71,7 @@ class ScriptedSession final : public Session {
 
 class ScriptedBackend final : public Backend {
  public:
-  using Transfer = std::function<double(DeviceId, DeviceId, std::int64_t)>;
+  using Transfer = std::function<double(DeviceId, DeviceId, std::int64_t, int)>;
   explicit ScriptedBackend(std::shared_ptr<const Cluster> cluster, Transfer transfer = {})
       : cluster_(std::move(cluster)), transfer_(std::move(transfer)) {}
 
@@ -82,8 +82,8 @@ class ScriptedBackend final : public Backend {
   std::unique_ptr<Session> open(std::shared_ptr<const Program>, const SessionOptions&) override {
     return nullptr;
   }
-  double transfer_us(DeviceId src, DeviceId dst, std::int64_t bytes) override {
-    return transfer_(src, dst, bytes);
+  double transfers_us(DeviceId src, DeviceId dst, std::int64_t bytes, int count) override {
+    return transfer_(src, dst, bytes, count);
   }
 
  private:

@@ -93,6 +93,40 @@ TEST_CASE("transfers over a parallel link wait for nothing, the others as ever")
   CHECK(trace.links[0].busy_us == 7);  // by both together
 }
 
+TEST_CASE("a receiver that copies takes its mail before its ops, one transfer after the other") {
+  //   0: ss                        s makes x (4) and y (3) for device 1, which notices them at 3
+  //   1: llllxxxxxyyyyab           each takes 1 more; a reads x and could begin at 9
+  Case one;
+  one.links[0] = {"*", "*", kBandwidth, 1, {}};
+  one.links[0].receiver_us = 1;
+  const OpId s = one.op("s", 2, {4, 3});
+  const OpId a = one.op("a", 1);
+  const OpId b = one.op("b", 1);
+  one.op("l", 4);
+  one.read(a, s, 0);
+  one.read(b, s, 1);
+  const Simulator simulator(one.problem());
+  const StepTrace trace = simulator.trace(Placement{0, 1, 1, 1});
+  CHECK(trace.op_start_us == Starts{0, 13, 14, 0});
+  CHECK(trace.runtime_us == 15);
+  REQUIRE(trace.transfers.size() == 2);
+  CHECK(trace.transfers[0].queued_us == 2);
+  CHECK(trace.transfers[0].start_us == 4);
+  CHECK(trace.transfers[0].end_us == 9);
+  CHECK(trace.transfers[1].start_us == 9);
+  CHECK(trace.transfers[1].end_us == 13);
+  // b waited for a, which waited for y, which waited for x, which waited for l.
+  REQUIRE(trace.critical_path.size() == 5);
+  CHECK(trace.critical_path[0].op == 3);
+  for (std::size_t i = 1; i < 5; ++i) {
+    CHECK(trace.critical_path[i].reason == CriticalStep::Reason::device_busy);
+  }
+  // A receiver that waits begins when the message is there: s runs behind l and ends at 6.
+  const StepTrace idle = simulator.trace(Placement{0, 1, 1, 0});
+  CHECK(idle.transfers[0].start_us == 7);
+  CHECK(idle.runtime_us == 18);
+}
+
 TEST_CASE("what crosses a parallel link counts in memory as any copy does") {
   //   0: sss      x (2) leaves at 3 and is there at 5
   //   1: ...xx aa

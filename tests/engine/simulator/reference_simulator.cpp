@@ -203,10 +203,11 @@ class DataflowReference {
     }
     for (;;) {
       start_transfers();
+      start_receiving();
       start_ops();
       double next_us = kCannotRun;
       for (const DeviceState& device : devices_) {
-        if (device.running != kNoOp) next_us = std::min(next_us, device.end_us);
+        if (device.busy()) next_us = std::min(next_us, device.end_us);
       }
       for (const Moving& moving : moving_) {
         if (moving.started) next_us = std::min(next_us, moving.end_us);
@@ -226,7 +227,11 @@ class DataflowReference {
   struct DeviceState {
     std::vector<OpId> ready;  ///< in the order in which they became so
     OpId running = kNoOp;
+    std::deque<std::size_t> mail;  ///< in moving_
+    bool receiving = false;        ///< the first of them
     double end_us = 0;
+
+    [[nodiscard]] bool busy() const { return running != kNoOp || receiving; }
   };
 
   /// A transfer or a signal to one receiver, kept after its end.
@@ -234,6 +239,7 @@ class DataflowReference {
     Sending sending;
     DeviceId src = kNoDevice, dst = kNoDevice;
     bool signal = false;
+    bool copied = false, is_mail = false;  ///< by its receiver; it waits there
     bool started = false, done = false;
     double end_us = 0;
     int start_at = 0, end_at = 0;  ///< in the order of events
@@ -267,7 +273,16 @@ class DataflowReference {
   void end_ops() {
     for (DeviceId d = 0; d < problem_.cluster().device_count(); ++d) {
       DeviceState& device = devices_[at(d)];
-      if (device.running == kNoOp || device.end_us != now_us_) continue;
+      if (!device.busy() || device.end_us != now_us_) continue;
+      if (device.receiving) {
+        Moving& moving = moving_[device.mail.front()];
+        device.mail.pop_front();
+        device.receiving = false;
+        moving.done = true;
+        moving.end_at = ++events_;
+        for (const OpId consumer : moving.sending.consumers) release(consumer);
+        continue;
+      }
       const OpId op = device.running;
       device.running = kNoOp;
       end_at_[at(op)] = ++events_;
@@ -298,6 +313,7 @@ class DataflowReference {
     moving.dst = dst;
     moving.signal = sending.tensor == kNoTensor;
     const Route& route = problem_.cluster().route(src, dst);
+    moving.copied = !moving.signal && route.receiver_us.has_value();
     if (moving.signal) {
       moving.started = true;
       moving.end_us = now_us_ + route.latency_us;
@@ -327,6 +343,11 @@ class DataflowReference {
     }
     for (Moving* moving : ending) {
       moving->started = false;
+      if (moving->copied) {
+        moving->is_mail = true;
+        devices_[at(moving->dst)].mail.push_back(static_cast<std::size_t>(moving - moving_.data()));
+        continue;
+      }
       moving->done = true;
       moving->end_at = ++events_;
       for (const OpId consumer : moving->sending.consumers) release(consumer);
@@ -341,7 +362,7 @@ class DataflowReference {
       if (moving.started && !flies(moving)) had_head.insert(moving.src);
     }
     for (Moving& moving : moving_) {
-      if (moving.started || moving.done) continue;
+      if (moving.started || moving.is_mail || moving.done) continue;
       if (!flies(moving) && !had_head.insert(moving.src).second) continue;
       const bool free = std::none_of(moving.needs.begin(), moving.needs.end(),
                                      [&](const std::string& one) { return taken.count(one) > 0; });
@@ -349,16 +370,30 @@ class DataflowReference {
       if (!free) continue;
       moving.started = true;
       moving.start_at = ++events_;
-      moving.end_us = now_us_ + problem_.cluster()
-                                    .route(moving.src, moving.dst)
-                                    .transfer_us(graph_.bytes(moving.sending.tensor));
+      const Route& route = problem_.cluster().route(moving.src, moving.dst);
+      moving.end_us =
+          now_us_ + (moving.copied ? route.latency_us
+                                   : route.transfer_us(graph_.bytes(moving.sending.tensor)));
+    }
+  }
+
+  void start_receiving() {
+    for (DeviceState& device : devices_) {
+      if (device.busy() || device.mail.empty()) continue;
+      Moving& moving = moving_[device.mail.front()];
+      const Route& route = problem_.cluster().route(moving.src, moving.dst);
+      device.receiving = true;
+      device.end_us =
+          now_us_ +
+          std::max(0.0, route.transfer_us(graph_.bytes(moving.sending.tensor)) - route.latency_us);
+      moving.start_at = ++events_;
     }
   }
 
   void start_ops() {
     for (DeviceId d = 0; d < problem_.cluster().device_count(); ++d) {
       DeviceState& device = devices_[at(d)];
-      if (device.running != kNoOp || device.ready.empty()) continue;
+      if (device.busy() || device.ready.empty()) continue;
       const auto best =
           std::max_element(device.ready.begin(), device.ready.end(),
                            [&](OpId a, OpId b) { return priority_[at(a)] < priority_[at(b)]; });
