@@ -94,7 +94,8 @@ struct CpuBackend::Setup {
   std::string fingerprint() const {
     std::ostringstream text;
     text.precision(17);
-    text << "cpu;" << BERTH_VERSION_STRING << ";torch=" << TORCH_VERSION << ";" << machine.processor
+    text << "cpu;" << BERTH_VERSION_STRING << ";abi=" << BERTH_ABI_VERSION
+         << ";torch=" << TORCH_VERSION << ";" << machine.processor
          << ";cores=" << machine.cores.size() << ";devices=" << devices << ";threads=" << threads
          << ";memory_bytes=" << memory_bytes << ";bandwidth=" << link.bandwidth_bytes_per_s
          << ";latency=" << link.latency_us;

@@ -124,7 +124,8 @@ struct CudaBackend::Setup {
   }
 
   [[nodiscard]] std::string fingerprint() const {
-    std::string text = "cuda;" BERTH_VERSION_STRING ";" + calls->versions() + ";" + options;
+    std::string text = "cuda;" BERTH_VERSION_STRING ";abi=" + std::to_string(BERTH_ABI_VERSION) +
+                       ";" + calls->versions() + ";" + options;
     for (const Gpu& gpu : gpus) {
       text += ";" + gpu.model + "=" + std::to_string(gpu.memory_bytes);
     }

@@ -37,8 +37,8 @@ std::vector<std::string> read_kinds(const JsonReader& json, const Cluster& clust
 OpId find_op(const JsonReader& entry, const std::string& name, const Graph& graph,
              const std::string& costs_of) {
   if (const auto op = graph.find_op(name)) return *op;
-  entry.fail(cat("graph '", graph.name(), "' has no such op; these costs (of graph '", costs_of,
-                 "') are for another graph"));
+  entry.fail(cat("graph '", graph.name(), "' has no op '", name, "'; these costs (of graph '",
+                 costs_of, "') are for another graph"));
 }
 
 std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,

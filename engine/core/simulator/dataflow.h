@@ -138,8 +138,8 @@ class DataflowStep {
     departing_.clear();
     if (plan_.cluster().has_parallel_routes()) departing_.reserve(plan_.consumers.size());
     if (receivers_copy_) {
-      workspace_.mail.resize(devices);
-      for (auto& of_device : workspace_.mail) of_device.clear();
+      workspace_.mail.clear();
+      workspace_.mail.reserve(plan_.consumers.size());
     }
     next_slot_ = workspace_.next_slot.data();
     op_of_slot_ = workspace_.op_of_slot.data();
@@ -149,8 +149,15 @@ class DataflowStep {
     events_.reset(2 * devices);
     for (std::uint32_t d = 0; d < devices; ++d) {
       const std::uint32_t begin = workspace_.begin[d];
-      devices_[d] = {
-          plan_.durations_on(static_cast<DeviceId>(d)), 0, begin, begin, false, false, false};
+      devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)),
+                     0,
+                     begin,
+                     begin,
+                     false,
+                     false,
+                     false,
+                     kNoMail,
+                     kNoMail};
     }
     idle_ = Events::kFewDevices ? (1ULL << devices) - 1 : 0;
   }
@@ -284,7 +291,7 @@ class DataflowStep {
     const Signal signal = signals_.back();
     signals_.pop_back();
     if (receivers_copy_ && is_copied(signal.sent, signal.receiver)) {
-      workspace_.mail[signal.receiver].push_back({signal.sent, signal.receiver, signal.number});
+      receive({signal.sent, signal.receiver, signal.number});
       return;
     }
     arrive(signal.sent, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
@@ -304,8 +311,17 @@ class DataflowStep {
                                  static_cast<DeviceId>(receiver));
   }
 
+  void receive(const SendEntry& sent) {
+    const auto place = static_cast<std::uint32_t>(workspace_.mail.size());
+    workspace_.mail.push_back({sent, kNoMail});
+    DataflowDevice& device = devices_[sent.receiver];
+    (device.first_mail == kNoMail ? device.first_mail : workspace_.mail[device.last_mail].next) =
+        place;
+    device.last_mail = place;
+  }
+
   void start_receiving(std::uint32_t d, double now_us) {
-    const SendEntry& sent = workspace_.mail[d].front();
+    const SendEntry& sent = workspace_.mail[devices_[d].first_mail].sent;
     const std::uint32_t message = message_of(sent.sent);
     const std::uint32_t sender = sender_of(message);
     const double lasts_us = duration_us(sent.sent, sender, d) - route(message, d).latency_us;
@@ -318,9 +334,10 @@ class DataflowStep {
   }
 
   void end_receiving(std::uint32_t d, double now_us) {
-    const SendEntry sent = workspace_.mail[d].front();
-    workspace_.mail[d].pop_front();
-    devices_[d].receiving = false;
+    DataflowDevice& device = devices_[d];
+    const auto [sent, next] = workspace_.mail[device.first_mail];
+    device.first_mail = next;
+    device.receiving = false;
     const std::uint32_t message = message_of(sent.sent);
     arrive(sent.sent, d, now_us, {Cause::Kind::transfer, sent.number});
     observer_.transfer_ended(sent.number, message, sender_of(message), static_cast<DeviceId>(d),
@@ -361,7 +378,7 @@ class DataflowStep {
         plan_, [&](std::uint32_t sender) { start_transfer(sender, now_us); });
     if (receivers_copy_) {
       for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-        if (!devices_[d].busy && !workspace_.mail[d].empty()) start_receiving(d, now_us);
+        if (!devices_[d].busy && devices_[d].first_mail != kNoMail) start_receiving(d, now_us);
       }
     }
     if constexpr (Events::kFewDevices) {
@@ -449,11 +466,11 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
     for (std::uint32_t i = device.send_head; i < device.send_tail; ++i) {
       to.sends.push_back({sends_[i].sent, sends_[i].receiver, sends_[i].number - send_count_});
     }
-    if (receivers_copy_) {
-      for (const SendEntry& sent : workspace_.mail[d]) {
-        to.mail.push_back({sent.sent, sent.receiver, sent.number - send_count_});
-      }
+    for (std::uint32_t i = device.first_mail; i != kNoMail; i = workspace_.mail[i].next) {
+      const SendEntry& sent = workspace_.mail[i].sent;
+      to.mail.push_back({sent.sent, sent.receiver, sent.number - send_count_});
     }
+    device.first_mail = device.last_mail = kNoMail;
     device.send_tail -= device.send_head;
     device.send_head = 0;
     if (!device.busy || device.receiving) device.running = 0;
@@ -493,7 +510,7 @@ void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from
     device.send_tail += begin;
   }
   for (const SendEntry& mail : from.mail) {
-    workspace_.mail[mail.receiver].push_back({mail.sent, mail.receiver, mail.number + send_count_});
+    receive({mail.sent, mail.receiver, mail.number + send_count_});
   }
   for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
     events_.set(source, from.pending[source]);

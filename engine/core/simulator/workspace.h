@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -47,6 +47,13 @@ struct Signal {
   bool operator==(const Signal&) const = default;
 };
 
+/// A transfer that has arrived and that its receiver has not copied yet (dataflow).
+struct Mail {
+  SendEntry sent;
+  std::uint32_t next;  ///< of the same receiver; kNoMail = none
+};
+inline constexpr std::uint32_t kNoMail = std::numeric_limits<std::uint32_t>::max();
+
 struct PlacetoDevice {
   double free_us;      ///< when it may start the next op
   double bus_free_us;  ///< when its bus may start the next transfer
@@ -62,10 +69,11 @@ struct PlacetoDevice {
 struct DataflowDevice {
   const double* duration_us;
   std::uint32_t running;
-  std::uint32_t send_head, send_tail;  ///< its part of `sends`
-  bool busy;                           ///< runs an op, or receives
-  bool receiving;                      ///< the first of its mail
-  bool sending;                        ///< the transfer at send_head is on its way
+  std::uint32_t send_head, send_tail;   ///< its part of `sends`
+  bool busy;                            ///< runs an op, or receives
+  bool receiving;                       ///< the first of its mail
+  bool sending;                         ///< the transfer at send_head is on its way
+  std::uint32_t first_mail, last_mail;  ///< kNoMail
 
   bool operator==(const DataflowDevice&) const = default;
 };
@@ -105,8 +113,7 @@ struct Workspace {
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<Signal> signals;
   std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
-  /// By device: transfers that have arrived and that it has not copied yet, the first in front.
-  std::vector<std::deque<SendEntry>> mail;
+  std::vector<Mail> mail;            ///< of all devices, as it arrives; each has its list
 
   // Throughput.
   std::vector<std::uint32_t> device_of;  ///< by Index

@@ -24,10 +24,11 @@ Estimate transposed_convolution(const OpView& op, const WorkRule& rule) {
 /// (.., queries, width), (.., keys, width), (.., keys, width of values): two products and a softmax.
 Estimate attention(const OpView& op, const WorkRule& rule) {
   const TensorView query = op.input(0);
-  const double scores = query.elements() / query.dim(-1) * op.input(1).dim(-2);
-  const double flops = 2 * scores * (query.dim(-1) + op.input(2).dim(-1)) + 5 * scores;
-  return work::make_estimate(op, rule, flops, work::all_bytes(op),
-                             scores * work::element_bytes(op.output(0).dtype()));
+  const double queries = query.dim(-2), width = query.dim(-1);
+  const double heads = query.elements() / (queries * width);  // of the whole batch
+  const AttentionShape shape{1, heads, queries, op.input(1).dim(-2), width, op.input(2).dim(-1)};
+  return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op),
+                             attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
 }
 
 constexpr WorkRule kPooling{with_body, OpClass::pooling};

@@ -224,7 +224,7 @@ TEST_CASE("torch-mlir's ops cost what linalg's do, whatever their overload") {
        {{2, 4, 16, 8}, {2, 4, 32, 8}, {2, 4, 32, 8}},
        {2, 4, 16, 8},
        {},
-       (2.0 * (8 + 8) + 5) * 2 * 4 * 16 * 32,
+       (2.0 * (8 + 8) + 15) * 2 * 4 * 16 * 32,
        OpClass::attention},
       {"torch.aten.add_.Tensor", {{4, 5}, {4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
       {"torch.aten.mul.Scalar", {{4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
