@@ -2,7 +2,7 @@
 --
 --   berth run scripts/experiments/fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu]
 --       [--devices N] [--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N]
---       [--warm-up N] [--repeats N] [--seed N] [--figures FOLDER] [--format text|markdown]
+--       [--warm-up N] [--repeats N] [--seed N] [--record FILE] [--figures FOLDER] [--format text|markdown]
 --
 -- For each model, the script profiles its ops and the links. It then simulates and executes the same
 -- placements (default 50). Execution goes in rounds over all of them, two steps each. A step on one device
@@ -19,6 +19,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local plots = require "berth.plots"
+local record = require "berth.record"
 local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
@@ -29,7 +30,7 @@ local options = { models = {}, backend = "cpu", device_options = { devices = 2 }
 
 local line = arguments.parser("fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu] [--devices N] "
   .. "[--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N] [--warm-up N] "
-  .. "[--repeats N] [--seed N] [--figures FOLDER] [--format text|markdown]")
+  .. "[--repeats N] [--seed N] [--record FILE] [--figures FOLDER] [--format text|markdown]")
 local function number(name, into, key)
   return function(text) into[key] = line.number(text, name) end
 end
@@ -43,6 +44,7 @@ line.read({ ... }, options.models, {
   ["--warm-up"] = number("--warm-up", options, "warm_up"),
   ["--repeats"] = number("--repeats", options, "repeats"),
   ["--seed"] = number("--seed", options, "seed"),
+  ["--record"] = line.text_into(options, "record"),
   ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = function(text)
     options.format = line.one_of(text, "--format", { text = true, markdown = true },
@@ -149,13 +151,12 @@ local function reference_us(session, graph, repeats)
 end
 
 -- The steps of every placement, in us on a machine as fast as when the reference took `profiled_us`, in the
--- order they were run; fewer when stopped.
+-- order they were run.
 local function measure_in_rounds(session, graph, placements, profiled_us)
   local steps = {}
   for i = 1, #placements do steps[i] = {} end
   for _ = 1, math.ceil(options.repeats / 2) do
     for i, placement in ipairs(placements) do
-      if berth.should_stop() then return steps end
       local scale = profiled_us / reference_us(session, graph, 3)
       local found = session:measure(placement, { warm_up = options.warm_up, repeats = 2 })
       for _, us in ipairs(found.steps_us) do table.insert(steps[i], us * scale) end
@@ -211,7 +212,11 @@ local function best_of_eight(simulated, measured)
   return best / math.min(unpack(measured)) - 1
 end
 
-local function row_of(text)
+local FIGURES = { "ops", "placements", "error", "rank", "on_links", "best_of_8", "repeat_error", "repeat_rank",
+                  "fastest_us", "slowest_us" }
+
+-- The figures of a model, then its points, as a record keeps them.
+local function measured_row(text)
   local path, load = model_of(text)
   local program = berth.program(path, load)
   local backend = berth.backend(options.backend, options.device_options)
@@ -221,18 +226,17 @@ local function row_of(text)
   local profiled_us = (before_us + reference_us(fresh, program:graph(), options.repeats)) / 2
   local problem = berth.problem { graph = program:graph(), cluster = cluster, costs = costs }
   local session = backend:open(program, { problem = problem })
-  local row = { model = path:match "[^/]+$":gsub("%..*$", ""), ops = program:graph():op_count(),
-                points = {}, machine = backend:description() }
+  local row, points = { ops = program:graph():op_count() }, {}
   local placements = varied_placements(problem, options.placements, options.seed)
   local steps = measure_in_rounds(session, program:graph(), placements, profiled_us)
-  if #steps[#steps] < 4 then return nil end  -- stopped before every placement had two rounds
   local simulated, measured, on_links = {}, {}, {}
   local other = with_copies_on_links(problem)
   for i, placement in ipairs(placements) do
     simulated[i] = problem:evaluate(placement).runtime_us
     on_links[i] = other:evaluate(placement).runtime_us
     measured[i] = runtime_of(steps[i])
-    row.points[i] = { simulated[i] / 1e3, measured[i] / 1e3 }
+    table.insert(points, simulated[i] / 1e3)
+    table.insert(points, measured[i] / 1e3)
   end
   local odd, even = halves(steps)
   row.placements = #measured
@@ -240,14 +244,30 @@ local function row_of(text)
   row.on_links, row.best_of_8 = mean_difference(on_links, measured), best_of_eight(simulated, measured)
   row.repeat_error, row.repeat_rank = mean_difference(odd, even), statistics.spearman(odd, even)
   row.fastest_us, row.slowest_us = math.min(unpack(measured)), math.max(unpack(measured))
+  local numbers = {}
+  for i, name in ipairs(FIGURES) do numbers[i] = row[name] end
+  for _, coordinate in ipairs(points) do numbers[#numbers + 1] = coordinate end
+  return unpack(numbers)
+end
+
+local machine = berth.backend(options.backend, options.device_options):description()
+local runs = record.open(options.record)
+
+local function row_of(text)
+  local key = table.concat({ text, machine, options.placements, options.repeats, options.seed }, ", ")
+  local numbers = { runs.once(key, function() return measured_row(text) end) }
+  local row = { model = (text:match "^(.-):" or text):match "[^/]+$":gsub("%..*$", ""), points = {} }
+  for i, name in ipairs(FIGURES) do row[name] = numbers[i] end
+  for i = #FIGURES + 1, #numbers, 2 do table.insert(row.points, { numbers[i], numbers[i + 1] }) end
   return row
 end
 
+-- A model that was stopped has no row; those before it have theirs.
 local rows, series = {}, {}
 for _, model in ipairs(options.models) do
-  if berth.should_stop() then break end
-  local row = row_of(model)
-  if not row then break end
+  local done, row = pcall(row_of, model)
+  if not done and berth.should_stop() then break end
+  if not done then error(row, 0) end
   rows[#rows + 1] = row
   series[#series + 1] = { name = row.model, points = row.points }
 end
@@ -257,7 +277,7 @@ end
 local function percent(share) return ("%.1f %%"):format(100 * share) end
 local function milliseconds(us) return ("%.2f"):format(us / 1e3) end
 
-io.write(rows[1] and rows[1].machine .. "\n\n" or "")
+io.write(machine, "\n\n")
 io.write(tables[options.format](rows, {
   { key = "model" }, { key = "ops" }, { key = "placements" },
   { key = "error", title = "mean error", format = percent },
