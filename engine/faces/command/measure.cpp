@@ -38,7 +38,7 @@ struct MeasureChoices {
 struct Measured {
   Outcome outcome;  ///< with the trace of the step nearest to the median
   Measurement measurement;
-  /// By the costs in force. Absent where the placement was made by measuring and no costs are named:
+  /// The costs in force say it. Absent where the placement was made by measuring and no costs are named:
   /// a roofline had no part in it.
   std::optional<double> simulated_us;
   double recorded_us = 0;  ///< when the placement was made, where that was measured; else 0

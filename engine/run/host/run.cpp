@@ -527,21 +527,6 @@ std::string other_machine_text(const Task& task, const StoredPlacement& stored) 
   return cat("the placement was made for the machine ", name, ", not for ", cluster.name());
 }
 
-std::string separated_text(const Task& task, const Placement& placement) {
-  const Graph& graph = task.problem->graph();
-  std::int64_t apart = 0;
-  Costs::Joined first{kNoOp, kNoOp};
-  for (const Costs::Joined& pair : task.problem->costs().joined()) {
-    if (placement[at(pair.op)] == placement[at(pair.with)]) continue;
-    if (++apart == 1) first = pair;
-  }
-  if (apart == 0) return {};
-  return cat("the costs count ", apart, apart == 1 ? " op" : " ops",
-             " as work of others, which the placement has elsewhere, such as '",
-             graph.op_name(first.op), "' of '", graph.op_name(first.with),
-             "': a step takes longer than simulated");
-}
-
 Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort effort) {
   const Problem& problem = *task.problem;
   Placement placement =

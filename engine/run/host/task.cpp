@@ -9,6 +9,7 @@
 #include "berth/run.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/joined.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
 #include "host/replica_steps.h"
@@ -289,20 +290,6 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   return rules;
 }
 
-/// What was measured as one stays together. A placement that is there need not.
-std::vector<ConstraintRule> joined_rules(const Graph& graph, const Costs& costs) {
-  std::vector<ConstraintRule> rules;
-  for (const Costs::Joined& pair : costs.joined()) {
-    ConstraintRule rule;
-    rule.kind = ConstraintRule::Kind::colocate;
-    for (const OpId op : {pair.with, pair.op}) rule.ops.push_back({graph.op_name(op), {}, {}, {}});
-    rule.text = cat("costs of ", costs.source(), ": '", graph.op_name(pair.with),
-                    "' does the work of '", graph.op_name(pair.op), "'");
-    rules.push_back(std::move(rule));
-  }
-  return rules;
-}
-
 ProblemOptions options_of(const Posed& posed) {
   ProblemOptions options;
   const Settings& settings = posed.settings;
@@ -356,7 +343,7 @@ Task task_of(const Posed& before) {
   Posed posed = before;
   const Tool* const for_tool = tool_of(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
-  std::vector<ConstraintRule> joined;
+  std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
   if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());

@@ -157,9 +157,9 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
   }
   profile.cluster = std::make_shared<const Cluster>(
       cat(cluster->name(), " (", backend.description(), ")"), std::move(devices), links);
-  profile.costs = std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
-                                                cat("profile of ", cluster->name()),
-                                                session.joined());
+  profile.costs =
+      std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
+                                    cat("profile of ", cluster->name()), session.joined());
   profile.notes = disturbances(before, read_host_state());
   return profile;
 }
