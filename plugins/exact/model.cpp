@@ -6,15 +6,6 @@
 #include "berth/support/sums.h"
 
 namespace berth::policies::exact {
-namespace {
-
-bool same_route(const Route& a, const Route& b) {
-  return a.bandwidth_bytes_per_s == b.bandwidth_bytes_per_s && a.latency_us == b.latency_us &&
-         a.channels == b.channels && a.parallel == b.parallel;
-}
-
-}  // namespace
-
 ExactModel::ExactModel(const Problem& problem) : problem_(problem) {
   for (GroupId group = 0; group < groups(); ++group) {
     DeviceSet able = 0;
@@ -178,13 +169,13 @@ bool ExactModel::exchangeable(DeviceId a, DeviceId b) const {
   const Cluster& cluster = problem_.cluster();
   if (cluster.kind_of(a) != cluster.kind_of(b) || host(a) != host(b) ||
       problem_.memory_bytes(a) != problem_.memory_bytes(b) ||
-      !same_route(cluster.route(a, b), cluster.route(b, a))) {
+      cluster.route(a, b) != cluster.route(b, a)) {
     return false;
   }
   for (DeviceId other = 0; other < devices(); ++other) {
     if (other == a || other == b) continue;
-    if (!same_route(cluster.route(a, other), cluster.route(b, other)) ||
-        !same_route(cluster.route(other, a), cluster.route(other, b))) {
+    if (cluster.route(a, other) != cluster.route(b, other) ||
+        cluster.route(other, a) != cluster.route(other, b)) {
       return false;
     }
   }

@@ -135,6 +135,9 @@ TEST_CASE("tune measures, and writes costs and a machine that explain what it me
   CHECK(tuned["runtime_us"] > 0);
   CHECK(tuned["notes"].dump().find("3 placements were measured") != std::string::npos);
   CHECK(file_text(machine / "best.json").find("berth-tune-") == std::string::npos);
+  for (const Json& link : Json::parse(file_text(machine / "learnt.json"))["links"]) {
+    CHECK(link["receiver_us"] > 0);  // devices copy as they did
+  }
 
   const Json simulated =
       json_of(machine.berth({"simulate", machine.model, "--placement", "best.json", "--json"}));

@@ -134,6 +134,25 @@ TEST_CASE("exact: the best of all placements, and the proof, with kinds, hosts a
   CHECK(solved > 300);
 }
 
+TEST_CASE("exact: devices whose links take unequal times of their receivers are not alike") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = random_graph(random, {.ops = 7, .edge_chance = 0.4});
+    const auto equal = equal_devices(4, 1);
+    std::vector<Device> devices;
+    std::vector<LinkSpec> links;
+    for (DeviceId dst = 0; dst < 4; ++dst) {
+      devices.push_back(equal->device(dst));
+      links.push_back({"*", equal->device(dst).name, 1e9, 1, {}});
+      links.back().receiver_us = 300 * random.uniform();
+    }
+    const auto cluster = std::make_shared<const Cluster>("copying", std::move(devices), links);
+    check_optimal(std::make_shared<const Problem>(
+        graph, cluster, random_costs(random, *graph, *cluster, 100, 0), nullptr, ProblemOptions{}));
+  }
+}
+
 TEST_CASE("exact: devices that are alike are not all tried") {
   // 8 devices, 10 ops: more than a thousand million placements, 41 partitions into chains.
   for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {

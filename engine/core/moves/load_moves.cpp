@@ -123,7 +123,7 @@ double LoadMoves::largest_total_us() const {
     for (DeviceId dst = 0; dst < plan_.cluster().device_count(); ++dst) {
       if (src == dst) continue;
       const Route& route = plan_.cluster().route(src, dst);
-      latency_us = std::max(latency_us, route.latency_us);
+      latency_us = std::max(latency_us, route.transfer_us(0));
       bytes_per_s = std::min(bytes_per_s, route.bandwidth_bytes_per_s);
     }
   }

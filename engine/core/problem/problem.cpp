@@ -78,7 +78,7 @@ void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) 
       if (src == dst) continue;
       const Route& route = cluster.route(src, dst);
       const double us =
-          bytes / route.bandwidth_bytes_per_s * 1e6 + messages * (route.latency_us + gap_us);
+          bytes / route.bandwidth_bytes_per_s * 1e6 + messages * (route.transfer_us(0) + gap_us);
       if (us <= kLongestUs) continue;
       throw Error(ErrorCode::invalid_argument,
                   cat("all tensors of graph '", graph.name(), "' would take ", us,

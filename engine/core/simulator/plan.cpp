@@ -189,10 +189,7 @@ void Plan::compile_routes() {
     for (DeviceId dst = 0; dst < cluster().device_count(); ++dst) {
       if (src == dst) continue;
       const Route& route = cluster().route(src, dst);
-      uniform_routes = uniform_routes && route.channels.empty() &&
-                       route.parallel == first.parallel && route.receiver_us == first.receiver_us &&
-                       route.latency_us == first.latency_us &&
-                       route.bandwidth_bytes_per_s == first.bandwidth_bytes_per_s;
+      uniform_routes = uniform_routes && route.channels.empty() && route == first;
     }
   }
   for (std::size_t m = 0; m < messages.size(); ++m) {

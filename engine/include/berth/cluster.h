@@ -82,6 +82,7 @@ struct Route {
     return latency_us + receiver_us.value_or(0) +
            static_cast<double>(bytes) / bandwidth_bytes_per_s * 1e6;
   }
+  bool operator==(const Route&) const = default;
 };
 
 /// An immutable cluster. Every ordered pair of distinct devices has a route.

@@ -103,7 +103,7 @@ RingLink ring_link(const ReplicaPlan& plan, std::size_t position, const Cluster&
     if (device(i) == device(i + 1)) continue;
     const Route& route = cluster.route(device(i), device(i + 1));
     ring.bandwidth_bytes_per_s = std::min(ring.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
-    ring.latency_us = std::max(ring.latency_us, route.latency_us);
+    ring.latency_us = std::max(ring.latency_us, route.transfer_us(0));
     for (const ChannelId channel : route.channels) ++uses[channel];
   }
   // A channel carries one transfer at a time.

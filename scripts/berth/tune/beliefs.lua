@@ -131,8 +131,10 @@ function Beliefs:figures(values)
     for dst in ipairs(self.devices) do
       local route = routes[dst]
       if route then
+        local times = factor(values, { self.of_latency })
         links[#links + 1] = { src = self.devices[src].name, dst = self.devices[dst].name, shares = route.channels,
-          parallel = route.parallel or nil, latency_us = route.latency_us * factor(values, { self.of_latency }),
+          parallel = route.parallel or nil, latency_us = route.latency_us * times,
+          receiver_us = route.receiver_us and route.receiver_us * times,
           bandwidth_bytes_per_s = route.bandwidth_bytes_per_s / factor(values, self.of_link[src][dst]) }
       end
     end
@@ -182,7 +184,8 @@ function Beliefs:simulated(problem, values, measured, logs, rows)
       local transfer = trace.transfers[element.transfer]
       local us, dst = element.end_us - element.start_us, transfer.dst
       if dst then
-        local waits_us = math.min(us, self.routes[transfer.src][dst].latency_us * latency)
+        local route = self.routes[transfer.src][dst]
+        local waits_us = math.min(us, (route.latency_us + (route.receiver_us or 0)) * latency)
         add(self.of_latency, waits_us)
         for _, f in ipairs(self.of_link[transfer.src][dst]) do add(f, us - waits_us) end
       end
