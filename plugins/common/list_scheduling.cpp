@@ -16,7 +16,7 @@ MeanTimes::MeanTimes(const Problem& problem, const std::vector<DeviceId>& device
     for (const DeviceId dst : devices) {
       if (src == dst) continue;
       const Route& route = problem.cluster().route(src, dst);
-      latency_us_ += route.latency_us;
+      latency_us_ += route.transfer_us(0);
       us_per_byte_ += 1e6 / route.bandwidth_bytes_per_s;
       pairs += 1;
     }

@@ -107,7 +107,7 @@ struct MeanRoute {
   double routes = 0;
 
   void add(const Route& route, bool with_latency) {
-    if (with_latency) latency_us += route.latency_us;
+    if (with_latency) latency_us += route.transfer_us(0);
     us_per_byte += 1e6 / route.bandwidth_bytes_per_s;
     routes += 1;
   }

@@ -35,7 +35,7 @@ Decoder::Decoder(const Problem& problem, std::vector<DeviceId> devices)
     for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
       if (src == dst) continue;
       const Route& route = cluster.route(src, dst);
-      ways_[at(src) * device_count_ + at(dst)] = {broadcasts_ ? 0 : route.latency_us,
+      ways_[at(src) * device_count_ + at(dst)] = {broadcasts_ ? 0 : route.transfer_us(0),
                                                   1e6 / route.bandwidth_bytes_per_s, route.channels,
                                                   route.parallel};
     }
@@ -360,9 +360,11 @@ double Decoder::send(const Edge& edge, DeviceId src, DeviceId dst) {
   const Way& over = way(src, dst);
   const double end_us =
       transfer_start_us(src, dst, end_us_[at(edge.src)]) + transfer_us(edge.tensor, src, dst);
-  outgoing_us_[at(src)] = end_us + (broadcasts_ ? problem_.options().transfer_gap_us : 0);
-  incoming_us_[at(dst)] = end_us;
-  for (const ChannelId channel : over.channels) channels_us_[at(channel)] = end_us;
+  if (broadcasts_ || !over.parallel) {
+    outgoing_us_[at(src)] = end_us + (broadcasts_ ? problem_.options().transfer_gap_us : 0);
+    incoming_us_[at(dst)] = end_us;
+    for (const ChannelId channel : over.channels) channels_us_[at(channel)] = end_us;
+  }
   copies_.push_back({dst, end_us, first_copy_[at(edge.tensor)]});
   first_copy_[at(edge.tensor)] = static_cast<std::int32_t>(copies_.size()) - 1;
   return end_us;

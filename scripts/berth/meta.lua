@@ -622,10 +622,10 @@ function cluster:find(name) end
 ---@return string[]
 function cluster:kinds() end
 
----The link from one device to another.
+---The link from one device to another, as a copy that `berth.cluster` takes.
 ---@param src integer device
 ---@param dst integer another device
----@return { bandwidth_bytes_per_s: number, latency_us: number, channels: string[], parallel: boolean, receiver_us: number? }
+---@return berth.Link
 function cluster:route(src, dst) end
 
 ---Duration of a transfer that has the route to itself.

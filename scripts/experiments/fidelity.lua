@@ -5,10 +5,12 @@
 --       [--warm-up N] [--repeats N] [--seed N] [--record FILE] [--figures FOLDER] [--format text|markdown]
 --
 -- For each model, the script profiles its ops and the links. It then simulates and executes the same
--- placements (default 50). Execution goes in rounds over all of them, two steps each. A step on one device
--- is the reference: it is measured around the profile and before each of these pairs, and a measured
--- runtime is the median of (step / reference) times the reference of the profile. So a machine whose speed
--- drifts by a quarter within seconds, as virtual ones do, counts neither for nor against the simulator.
+-- placements (default 50). Execution goes in rounds over all of them, two steps each. A step on the first
+-- device is the reference: it is measured before each of these pairs, and a measured runtime is the median
+-- of (step / reference) times the simulated reference, which is what such a step took while the profile was
+-- made. So a machine whose speed drifts by a quarter within seconds, as virtual ones do, counts neither for
+-- nor against the simulator. Placements on one device are no part of the table: they would be right by
+-- construction.
 --
 -- One row per model: the mean of |simulated - measured| / measured, and Spearman's rank correlation.
 -- Both are also given between the odd and the even rounds, because a prediction cannot agree better than
@@ -80,9 +82,9 @@ local function in_groups(graph, costs, devices, random, count)
   return groups:expand(device_of)
 end
 
-local function on_one(graph, device)
+local function on_first(graph)
   local placement = {}
-  for op = 1, graph:op_count() do placement[op] = device end
+  for op = 1, graph:op_count() do placement[op] = 1 end
   return placement
 end
 
@@ -117,7 +119,6 @@ local function varied_placements(problem, count, seed)
   local devices = problem:cluster():device_count()
   local random = berth.random(seed)
   local placements = {}
-  for device = 1, devices do placements[#placements + 1] = on_one(graph, device) end
   for _, name in ipairs { "topo", "heft", "m-etf", "round_robin", "random" } do
     placements[#placements + 1] =
         together(problem, (berth.policy(name):place(problem, { seed = seed })))
@@ -146,7 +147,7 @@ local function model_of(text)
 end
 
 local function reference_us(session, graph, repeats)
-  local found = session:measure(on_one(graph, 1), { warm_up = options.warm_up, repeats = repeats })
+  local found = session:measure(on_first(graph), { warm_up = options.warm_up, repeats = repeats })
   return statistics.quantile(found.steps_us, 0.5)
 end
 
@@ -192,10 +193,10 @@ local function with_copies_on_links(problem)
     machine.devices[src] = cluster:device(src)
     for dst = 1, cluster:device_count() do
       if src ~= dst then
-        local route = cluster:route(src, dst)
-        table.insert(machine.links, { src = cluster:device(src).name, dst = cluster:device(dst).name,
-          bandwidth_bytes_per_s = route.bandwidth_bytes_per_s,
-          latency_us = route.latency_us + (route.receiver_us or 0) })
+        local link = cluster:route(src, dst)
+        link.latency_us, link.receiver_us = link.latency_us + (link.receiver_us or 0), nil
+        link.parallel = false
+        table.insert(machine.links, link)
       end
     end
   end
@@ -220,11 +221,9 @@ local function measured_row(text)
   local path, load = model_of(text)
   local program = berth.program(path, load)
   local backend = berth.backend(options.backend, options.device_options)
-  local fresh = backend:open(program)
-  local before_us = reference_us(fresh, program:graph(), options.repeats)
-  local costs, cluster = fresh:profile { repeats = options.repeats }
-  local profiled_us = (before_us + reference_us(fresh, program:graph(), options.repeats)) / 2
+  local costs, cluster = backend:open(program):profile { repeats = options.repeats }
   local problem = berth.problem { graph = program:graph(), cluster = cluster, costs = costs }
+  local profiled_us = problem:evaluate(on_first(program:graph())).runtime_us
   local session = backend:open(program, { problem = problem })
   local row, points = { ops = program:graph():op_count() }, {}
   local placements = varied_placements(problem, options.placements, options.seed)

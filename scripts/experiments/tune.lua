@@ -71,9 +71,9 @@ local function hardware(problem, seed)
     devices[src].op_overhead_us = devices[src].op_overhead_us + 10
     for dst = 1, cluster:device_count() do
       if src ~= dst then
-        local route = cluster:route(src, dst)
-        links[#links + 1] = { src = devices[src].name, dst = cluster:device(dst).name, latency_us = route.latency_us,
-          shares = route.channels, bandwidth_bytes_per_s = route.bandwidth_bytes_per_s * (0.25 + 0.33 * random:uniform()) }
+        local link = cluster:route(src, dst)
+        link.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s * (0.25 + 0.33 * random:uniform())
+        links[#links + 1] = link
       end
     end
   end

@@ -35,7 +35,7 @@ local function write_problem(path, problem, start, known_us)
         write "0 1"
       else
         local route = cluster:route(src, dst)
-        write(number(route.latency_us), number(route.bandwidth_bytes_per_s))
+        write(number(cluster:transfer_us(src, dst, 0)), number(route.bandwidth_bytes_per_s))
       end
     end
   end

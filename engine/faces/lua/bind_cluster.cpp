@@ -204,10 +204,12 @@ int route(Call& call) {
   std::vector<std::string> channels;
   for (const ChannelId channel : route.channels) channels.push_back(cluster->channel_name(channel));
   lua_newtable(call.L);
+  set_text(call.L, "src", cluster->device(device_of(call, *cluster, 1, "src")).name);
+  set_text(call.L, "dst", cluster->device(device_of(call, *cluster, 2, "dst")).name);
   set_number(call.L, "bandwidth_bytes_per_s", route.bandwidth_bytes_per_s);
   set_number(call.L, "latency_us", route.latency_us);
   push_texts(call.L, channels);
-  lua_setfield(call.L, -2, "channels");
+  lua_setfield(call.L, -2, "shares");
   set_boolean(call.L, "parallel", route.parallel);
   if (route.receiver_us) set_number(call.L, "receiver_us", *route.receiver_us);
   return 1;

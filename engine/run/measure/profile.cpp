@@ -49,8 +49,11 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   found.workspace_bytes.resize(ops, 0);
   warm_up(session, placement, step, options.warm_up);
   for (int i = 0; i < options.repeats; ++i) {
+    // Reading clocks takes time of its own: the step's is that of one without, next to it in time.
+    step.trace = false;
+    runtimes_us.push_back(session.run(placement, step).runtime_us);
+    step.trace = true;
     const StepResult result = session.run(placement, step);
-    runtimes_us.push_back(result.runtime_us);
     for (std::size_t op = 0; op < ops; ++op) {
       samples[op].push_back(result.trace.op_end_us[op] - result.trace.op_start_us[op]);
       found.workspace_bytes[op] = std::max(found.workspace_bytes[op], result.workspace_bytes[op]);
@@ -63,10 +66,13 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
     sum_us += found.op_us.back();
     if (found.op_us.back() > 0) ++costly;
   }
-  // Time of the step beyond its ops, so that a step on this device alone is simulated as it was
-  // measured.
-  if (costly > 0) {
-    found.overhead_us = std::max(0.0, (robust_median(std::move(runtimes_us)) - sum_us) / costly);
+  // A step on this device alone is simulated as it was measured: what it takes beyond its ops is theirs
+  // in equal parts, and where the clocks' time makes them longer than the step, they shrink to it.
+  const double runtime_us = robust_median(std::move(runtimes_us));
+  if (runtime_us >= sum_us) {
+    if (costly > 0) found.overhead_us = (runtime_us - sum_us) / costly;
+  } else {
+    for (double& us : found.op_us) us *= runtime_us / sum_us;
   }
   return found;
 }

@@ -106,6 +106,12 @@ local function factor(values, features)
   return math.exp(math.max(-MOST, math.min(MOST, sum)))
 end
 
+local function copy(fields)
+  local result = {}
+  for key, value in pairs(fields) do result[key] = value end
+  return result
+end
+
 -- Costs and machine by the values.
 --   ARGS    values  array by feature; default the most likely
 --   RETURN  berth.Costs, berth.Cluster
@@ -122,20 +128,17 @@ function Beliefs:figures(values)
   end
   local devices, links = {}, {}
   for d, device in ipairs(self.devices) do
-    local copy = {}
-    for key, value in pairs(device) do copy[key] = value end
-    copy.op_overhead_us = self:overhead(values, self.kind_of[d])
-    devices[d] = copy
+    devices[d] = copy(device)
+    devices[d].op_overhead_us = self:overhead(values, self.kind_of[d])
   end
   for src, routes in ipairs(self.routes) do
     for dst in ipairs(self.devices) do
       local route = routes[dst]
       if route then
-        local times = factor(values, { self.of_latency })
-        links[#links + 1] = { src = self.devices[src].name, dst = self.devices[dst].name, shares = route.channels,
-          parallel = route.parallel or nil, latency_us = route.latency_us * times,
-          receiver_us = route.receiver_us and route.receiver_us * times,
-          bandwidth_bytes_per_s = route.bandwidth_bytes_per_s / factor(values, self.of_link[src][dst]) }
+        local link, times = copy(route), factor(values, { self.of_latency })
+        link.latency_us, link.receiver_us = link.latency_us * times, link.receiver_us and link.receiver_us * times
+        link.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s / factor(values, self.of_link[src][dst])
+        links[#links + 1] = link
       end
     end
   end

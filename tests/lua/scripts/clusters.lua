@@ -25,8 +25,8 @@ check.test("a cluster made from a table tells it back", function()
   check.equal({ cluster:find "c0", cluster:find "c1" }, { 2 })
   check.equal(cluster:kinds(), { "gpu", "cpu" })
   check.equal(cluster:route(1, 2),
-    { bandwidth_bytes_per_s = 2e9, latency_us = 0, channels = {}, parallel = false })
-  check.equal(cluster:route(2, 1).channels, { "bus" })
+    { src = "g0", dst = "c0", bandwidth_bytes_per_s = 2e9, latency_us = 0, shares = {}, parallel = false })
+  check.equal(cluster:route(2, 1).shares, { "bus" })
   check.near(cluster:transfer_us(2, 1, 1000), 6)
 
   local path = folder .. "/mixed.cluster.json"
