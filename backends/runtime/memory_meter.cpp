@@ -2,6 +2,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <sstream>
 #include <string_view>
@@ -51,6 +53,19 @@ bool has_room(std::size_t bytes) {
   if (bytes < kLargeBlock) return true;
   const std::int64_t room = room_bytes();
   return room == kNoLimit || static_cast<std::int64_t>(bytes) <= room - kReserve;
+}
+
+/// A block for std::free; null where there is no room. Large ones lie on large pages where the system has
+/// them: with small ones an op that streams through megabytes waits for addresses to be looked up.
+void* new_block(std::size_t bytes) {
+  constexpr std::size_t kPage = std::size_t{2} << 20;
+  if (!has_room(bytes)) return nullptr;
+  const std::size_t alignment = bytes < kPage ? kAlignment : kPage;
+  void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+#ifdef MADV_HUGEPAGE
+  if (block != nullptr && alignment == kPage) madvise(block, bytes, MADV_HUGEPAGE);  // a wish
+#endif
+  return block;
 }
 
 /// The number behind `key`, or in a file of one where the key is empty; -1 where there is none.
@@ -108,8 +123,7 @@ class HostPool {
         return block;
       }
     }
-    if (!has_room(size)) return nullptr;
-    return std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+    return new_block(size);
   }
 
   void give(void* block, std::size_t bytes) noexcept {
@@ -167,7 +181,7 @@ void free_block(void* data) {
     std::free(header);
     return;
   }
-  meter->pool()->give(header, bytes + sizeof(Header));
+  meter->pool_of(bytes + sizeof(Header)).give(header, bytes + sizeof(Header));
   meter->give(static_cast<std::int64_t>(bytes));
 }
 
@@ -181,11 +195,11 @@ class MeteringAllocator final : public c10::Allocator {
     MemoryMeter* const meter = current_meter;
     void* block = nullptr;
     if (meter == nullptr) {
-      const std::size_t whole = (bytes + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
-      block = whole < bytes || !has_room(whole) ? nullptr : std::aligned_alloc(kAlignment, whole);
+      constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 2;
+      block = bytes > kMost ? nullptr : new_block(bytes + sizeof(Header));
     } else {
       meter->take(static_cast<std::int64_t>(bytes));
-      block = meter->pool()->take(bytes + sizeof(Header));
+      block = meter->pool_of(bytes + sizeof(Header)).take(bytes + sizeof(Header));
     }
     if (block == nullptr) {
       if (meter != nullptr) meter->give(static_cast<std::int64_t>(bytes));
@@ -205,6 +219,16 @@ class MeteringAllocator final : public c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 };
 
+/// That of all devices there are, for as long as there is one.
+std::shared_ptr<HostPool> common_pool() {
+  static std::mutex mutex;
+  static std::weak_ptr<HostPool> known;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<HostPool> pool = known.lock();
+  if (pool == nullptr) known = pool = std::make_shared<HostPool>();
+  return pool;
+}
+
 /// ATen keeps the pointer for good.
 void install_allocator() {
   static const bool installed = [] {
@@ -218,9 +242,17 @@ void install_allocator() {
 }  // namespace
 
 MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
-    : device_(std::move(device)), limit_(limit_bytes), pool_(std::make_shared<HostPool>()) {
+    : device_(std::move(device)),
+      limit_(limit_bytes),
+      own_(std::make_unique<HostPool>()),
+      common_(common_pool()) {
   // Here and not at the first allocation: ATen's setter must not be called while threads compute.
   install_allocator();
+}
+
+HostPool& MemoryMeter::pool_of(std::size_t bytes) const noexcept {
+  constexpr std::size_t kCoreCache = std::size_t{1} << 20;
+  return bytes < kCoreCache ? *own_ : *common_;
 }
 
 MeterScope::MeterScope(MemoryMeter* meter) noexcept : before_(current_meter) {

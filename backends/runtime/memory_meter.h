@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -40,8 +41,10 @@ class MemoryMeter {
   void reset_peak() noexcept { peak_ = held_bytes(); }
   void reset_op_peak() noexcept { op_peak_ = held_bytes(); }
 
-  /// Blocks of host memory that were freed and can be used again.
-  [[nodiscard]] const std::shared_ptr<HostPool>& pool() const noexcept { return pool_; }
+  /// Freed blocks of host memory for `bytes`. Blocks that a core's own cache holds stay with the device.
+  /// Larger ones are common to all devices: the fewer they are, the more of them the cores' common cache
+  /// holds.
+  [[nodiscard]] HostPool& pool_of(std::size_t bytes) const noexcept;
 
  private:
   std::string device_;
@@ -49,7 +52,8 @@ class MemoryMeter {
   std::atomic<std::int64_t> held_ = 0;
   std::atomic<std::int64_t> peak_ = 0;
   std::atomic<std::int64_t> op_peak_ = 0;
-  std::shared_ptr<HostPool> pool_;
+  std::unique_ptr<HostPool> own_;
+  std::shared_ptr<HostPool> common_;
 };
 
 /// During its life, what this thread allocates with ATen on the CPU counts on `meter` until any
