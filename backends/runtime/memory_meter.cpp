@@ -61,7 +61,8 @@ void* new_block(std::size_t bytes) {
   constexpr std::size_t kPage = std::size_t{2} << 20;
   if (!has_room(bytes)) return nullptr;
   const std::size_t alignment = bytes < kPage ? kAlignment : kPage;
-  void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* const block =
+      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 #ifdef MADV_HUGEPAGE
   if (block != nullptr && alignment == kPage) madvise(block, bytes, MADV_HUGEPAGE);  // a wish
 #endif

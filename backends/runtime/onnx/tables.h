@@ -25,6 +25,7 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> resize_kernels();
 [[nodiscard]] std::span<const KernelRow> sequence_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
+[[nodiscard]] std::span<const KernelRow> signal_kernels();
 [[nodiscard]] std::span<const KernelRow> training_kernels();
 
 }  // namespace berth::runtime::onnx
