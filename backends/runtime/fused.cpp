@@ -88,6 +88,14 @@ bool is_packable(const Readers& readers, const Program& program, OpId op) {
          reads_constants(readers, has_no_bias ? inputs.first(2) : inputs, 1);
 }
 
+/// Whether the op makes a tensor of its own, of f32, with sums.
+bool adds(const Program& program, OpId op) {
+  const Graph& graph = *program.graph;
+  const std::string& type = program.instructions[at(op)].type;
+  return !graph.is_constant(op) && (type == "Add" || type == "Sum") &&
+         graph.inputs(op).size() >= 2 && graph.dtype(graph.outputs(op)[0]) == DType::f32;
+}
+
 bool is_foldable(const Readers& readers, const Program& program, OpId normalization) {
   const Instruction& instruction = program.instructions[at(normalization)];
   const auto inputs = program.graph->inputs(normalization);
@@ -97,7 +105,7 @@ bool is_foldable(const Readers& readers, const Program& program, OpId normalizat
 
 }  // namespace
 
-FusedConvolutions::FusedConvolutions(const Program& program) : program_(program) {
+FusedOps::FusedOps(const Program& program) : program_(program) {
   const Graph& graph = *program.graph;
   if (graph.dialect() != "onnx") return;
   const Readers readers(program);
@@ -112,20 +120,24 @@ FusedConvolutions::FusedConvolutions(const Program& program) : program_(program)
         readers.follower(chain.normalization == kNoOp ? op : chain.normalization, "Relu");
     chains_.push_back(chain);
   }
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const OpId activation = adds(program, op) ? readers.follower(op, "Relu") : kNoOp;
+    if (activation != kNoOp) sums_.push_back({op, activation});
+  }
 }
 
-std::vector<Costs::Joined> FusedConvolutions::joined() const {
+std::vector<Costs::Joined> FusedOps::joined() const {
   std::vector<Costs::Joined> found;
   for (const Chain& chain : chains_) {
     for (const OpId op : {chain.normalization, chain.activation}) {
       if (op != kNoOp) found.push_back({op, chain.convolution});
     }
   }
+  for (const Sum& sum : sums_) found.push_back({sum.activation, sum.op});
   return found;
 }
 
-FusedConvolutions::Key FusedConvolutions::key_of(const Chain& chain,
-                                                 const Placement& placement) const {
+FusedOps::Key FusedOps::key_of(const Chain& chain, const Placement& placement) const {
   const DeviceId device = placement[at(chain.convolution)];
   const auto is_here = [&](OpId op) { return op != kNoOp && placement[at(op)] == device; };
   const OpId normalization = is_here(chain.normalization) ? chain.normalization : kNoOp;
@@ -133,8 +145,7 @@ FusedConvolutions::Key FusedConvolutions::key_of(const Chain& chain,
   return {chain.convolution, normalization, reaches ? chain.activation : kNoOp, device};
 }
 
-Kernel FusedConvolutions::pack(const Key& key, MemoryMeter& meter,
-                               const HostParameter& parameter) const {
+Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& parameter) const {
   const Graph& graph = *program_.graph;
   const c10::InferenceMode no_gradients;
   const auto constants_of = [&](OpId op) {
@@ -159,8 +170,8 @@ Kernel FusedConvolutions::pack(const Key& key, MemoryMeter& meter,
                                   {images.data(), images.size()}, key.activation != kNoOp);
 }
 
-void FusedConvolutions::place(const Placement& placement, DeviceRuntime& runtime,
-                              const HostParameter& parameter, std::span<Kernel> kernels) {
+void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
+                     const HostParameter& parameter, std::span<Kernel> kernels) {
   std::map<Key, Kernel> needed;
   for (const Chain& chain : chains_) {
     const Key key = key_of(chain, placement);
@@ -190,6 +201,16 @@ void FusedConvolutions::place(const Placement& placement, DeviceRuntime& runtime
     if (key.normalization != kNoOp) kernels[at(key.normalization)] = hand_on;
     if (key.activation != kNoOp) kernels[at(key.activation)] = hand_on;
     held_.insert(chain.weight);
+  }
+  for (const Sum& sum : sums_) {
+    if (placement[at(sum.op)] != placement[at(sum.activation)]) continue;
+    kernels[at(sum.op)] = [own = std::move(kernels[at(sum.op)])](KernelContext& context,
+                                                                 std::span<const Value> in,
+                                                                 std::span<Value> out) {
+      own(context, in, out);
+      at::relu_(out[0].tensor);  // nobody else has it yet
+    };
+    kernels[at(sum.activation)] = hand_on;
   }
 }
 

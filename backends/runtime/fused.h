@@ -1,5 +1,5 @@
-// Convolutions that do the work of what follows them, too. Ops, placements and names stay: an op whose work is done
-// already hands on what it is given.
+// Ops that do the work of what follows them, too. Ops, placements and names stay: an op whose work is done already hands
+// on what it is given.
 #pragma once
 
 #include <compare>
@@ -18,20 +18,21 @@ namespace berth::runtime {
 
 /// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the work of
 /// a BatchNormalization and of a Relu behind it where those are on its device and nobody else reads, or is returned,
-/// the values between. [thread-compatible]
-class FusedConvolutions {
+/// the values between. So does a sum the work of a Relu, on any device. [thread-compatible]
+class FusedOps {
  public:
   using HostParameter = std::function<const Value&(TensorId)>;
 
   /// The program must outlive it.
-  explicit FusedConvolutions(const Program& program);
+  explicit FusedOps(const Program& program);
 
-  /// Frees what the placement does not use, packs what it uses and sets the kernels of these ops, by OpId.
+  /// Frees what the placement does not use, packs what it uses and sets the kernels of these ops, by OpId; `kernels` are
+  /// those of ops that do their own work.
   /// `parameter` gives values on the host. What is packed counts as held by the devices. Throws Error(out_of_memory).
   void place(const Placement& placement, DeviceRuntime& runtime, const HostParameter& parameter,
              std::span<Kernel> kernels);
 
-  /// The normalizations and activations that a convolution may do, with it.
+  /// The normalizations and activations that another op may do, with it.
   [[nodiscard]] std::vector<Costs::Joined> joined() const;
 
   /// Whether a packed convolution, its only reader, holds the parameter.
@@ -43,6 +44,10 @@ class FusedConvolutions {
     OpId normalization = kNoOp;
     OpId activation = kNoOp;
     TensorId weight = kNoTensor;  ///< the parameter that resides for it
+  };
+  struct Sum {
+    OpId op;
+    OpId activation;
   };
   /// The ops whose work is done together, and where.
   struct Key {
@@ -59,6 +64,7 @@ class FusedConvolutions {
 
   const Program& program_;
   std::vector<Chain> chains_;
+  std::vector<Sum> sums_;
   std::map<Key, Kernel> packed_;  ///< an empty one: cannot be packed
   std::set<TensorId> held_;
 };

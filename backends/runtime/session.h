@@ -44,7 +44,7 @@ class DeviceSession final : public Session {
   std::shared_ptr<const Program> program_;
   std::vector<Kernel> kernels_;
   std::vector<Kernel> placed_kernels_;  // of the placement that ran last
-  FusedConvolutions fused_;
+  FusedOps fused_;
   Branches branches_;
   std::shared_ptr<const Cluster> cluster_;
   DeviceRuntime& runtime_;

@@ -117,7 +117,7 @@ Kernel make_dropout(const KernelRequest& request) {
     const at::ScalarType mask_type = numeric_mask ? x.scalar_type() : at::kBool;
     if (!trains || ratio == 0) {
       out[0].tensor = x;
-      if (out.size() > 1) out[1].tensor = at::ones_like(x, x.options().dtype(mask_type));
+      if (out.size() > 1) out[1].tensor = at::ones({}, x.options().dtype(mask_type)).expand_as(x);
       return;
     }
     const Tensor kept =

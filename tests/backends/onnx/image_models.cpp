@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -124,6 +125,51 @@ at::Tensor normalized(const at::Tensor& x) {
                         each({4, 0.25, 1, 9}), /*training=*/false, 0, 1e-3, false);
 }
 
+TEST_CASE("poolings of many channels take the largest of each window, and NaN where there is one") {
+  const at::Tensor x = at::sub(counted({2, 19, 7, 6}), 9).to(at::kFloat);
+  x[1][17][3][2].fill_(std::numeric_limits<float>::quiet_NaN());
+  ModelFolder models;
+  const auto program = models.frontend()
+                           .load_program(models.save(parse_graph(R"(
+      g (float[2, 19, 7, 6] x) => (float[2, 19, 3, 2] plain, float[2, 19, 4, 3] uneven,
+                                   float[2, 19, 4, 3] ceiled, float[2, 19, 3, 4] apart, float[2, 19, 1, 1] all,
+                                   float[2, 19, 1, 1] means) {
+        plain = MaxPool<kernel_shape = [3, 3], strides = [2, 2]>(x)
+        uneven = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [0, 0, 2, 2]>(x)
+        ceiled = MaxPool<kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>(x)
+        apart = MaxPool<kernel_shape = [3, 2], dilations = [2, 2]>(x)
+        all = GlobalMaxPool(x)
+        means = GlobalAveragePool(x)
+      })")),
+                                         {})
+                           .program;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  SessionOptions options;
+  options.inputs["x"] = content_of(x);
+  const auto session = backend->open(program, options);
+  StepOptions step;
+  step.outputs = true;
+  const StepResult result =
+      session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), 0), step);
+  const at::Tensor padded =
+      at::constant_pad_nd(x, {0, 2, 0, 2}, -std::numeric_limits<double>::infinity());
+  const std::vector<at::Tensor> expected = {
+      at::max_pool2d(x, {3, 3}, {2, 2}),
+      at::max_pool2d(padded, {3, 3}, {2, 2}),
+      at::max_pool2d(x, {2, 2}, {2, 2}, {0, 0}, {1, 1}, /*ceil_mode=*/true),
+      at::max_pool2d(x, {3, 2}, {1, 1}, {0, 0}, {2, 2}),
+      at::amax(x, {2, 3}, true),
+      at::mean(x, {2, 3}, true)};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(program->output_names[i]);
+    const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
+                                         result.outputs[i].shape, at::TensorOptions(at::kFloat));
+    REQUIRE((got.sizes() == expected[i].sizes()));
+    CHECK(at::allclose(got, expected[i], 1e-6, 0, /*equal_nan=*/true));
+  }
+  CHECK(at::isnan(expected[0]).any().item<bool>());
+}
+
 /// Chains of Conv, BatchNormalization and Relu: whole, with a value between that is read twice, with one that is
 /// returned, without normalization, and one that takes its statistics from the batch.
 std::shared_ptr<const Program> chains(ModelFolder& models, const at::Tensor& w, const at::Tensor& b,
@@ -241,7 +287,7 @@ TEST_CASE("what is between two devices, read twice or returned is computed by it
     for (OpId op = 0; op < graph.op_count(); ++op) {
       placement.push_back(away.contains(graph.tensor_name(graph.outputs(op)[0])) ? 1 : 0);
     }
-    runtime::FusedConvolutions fused(*program);
+    runtime::FusedOps fused(*program);
     std::vector<runtime::Kernel> kernels(static_cast<std::size_t>(graph.op_count()));
     fused.place(placement, runtime, parameter, kernels);
     Names names;
@@ -262,6 +308,53 @@ TEST_CASE("what is between two devices, read twice or returned is computed by it
   CHECK(replaced({"c1", "n1", "whole"}) == replaced({}));
 }
 
+TEST_CASE("a sum does the work of a Relu behind it, and leaves what it adds and what others read") {
+  ModelFolder models;
+  const auto program = models.frontend()
+                           .load_program(models.save(parse_graph(R"(
+      g (float[2, 3] x, float[2, 3] z) => (float[2, 3] pair, float[2, 3] all, float[2, 3] both,
+                                           float[2, 3] one, float[2, 3] minus) {
+        s = Add(x, z)
+        pair = Relu(s)
+        t = Sum(x, z, x)
+        all = Relu(t)
+        u = Add(x, z)
+        v = Relu(u)
+        both = Sub(u, v)
+        w = Sum(x)
+        one = Relu(w)
+        minus = Neg(x)
+      })")),
+                                         {})
+                           .program;
+  const at::Tensor x = at::sub(counted({2, 3}), 4), z = at::full({2, 3}, 1.5);
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  SessionOptions options;
+  options.inputs["x"] = content_of(x);
+  options.inputs["z"] = content_of(z);
+  const auto session = backend->open(program, options);
+  CHECK(session->joined().size() == 2);
+  const at::Tensor sum = at::add(x, z);
+  const std::vector<at::Tensor> expected = {at::relu(sum), at::relu(at::add(sum, x)),
+                                            at::sub(sum, at::relu(sum)), at::relu(x), at::neg(x)};
+  const Graph& graph = *program->graph;
+  for (const bool apart : {false, true}) {
+    Placement placement;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      placement.push_back(apart && graph.op_type(op) == "Relu" ? 1 : 0);
+    }
+    StepOptions step;
+    step.outputs = true;
+    const StepResult result = session->run(placement, step);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(program->output_names[i]);
+      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
+                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      CHECK(at::equal(got, expected[i]));
+    }
+  }
+}
+
 TEST_CASE("weights that are packed are held once") {
   onnx::ModelProto model = parse_graph(R"(
       g (float[1, 64, 2, 2] x) => (float[1, 64, 2, 2] y) {
@@ -277,7 +370,7 @@ TEST_CASE("weights that are packed are held once") {
   const auto bytes = static_cast<std::int64_t>(weight.tensor.nbytes());
   const auto ops = static_cast<std::size_t>(program->graph->op_count());
   std::vector<runtime::Kernel> kernels(ops);
-  runtime::FusedConvolutions fused(*program);
+  runtime::FusedOps fused(*program);
   for (const DeviceId device : {0, 1, 0}) {
     fused.place(
         Placement(ops, device), runtime, [&](TensorId) -> const runtime::Value& { return weight; },
