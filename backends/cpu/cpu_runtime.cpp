@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cpu/machine.h"
 #include "runtime/values.h"
 
 // OpenBLAS has its own threads, as many for the whole process. Absent with another BLAS.
@@ -21,7 +22,8 @@ using runtime::MeterScope;
 using runtime::Value;
 
 struct CpuRuntime::Unit {
-  Unit(const Device& device, const EmulatedLink& link) : meter(device.name, device.memory_bytes) {
+  Unit(const Device& device, const std::string& cache, const EmulatedLink& link)
+      : meter(device.name, device.memory_bytes, cache) {
     if (link.slower()) copier.emplace(link);
   }
   MemoryMeter meter;
@@ -32,7 +34,7 @@ CpuRuntime::CpuRuntime(const Cluster& cluster, std::vector<int> cores, int threa
                        const EmulatedLink& link)
     : cores_(std::move(cores)), threads_(threads) {
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    units_.push_back(std::make_unique<Unit>(cluster.device(d), link));
+    units_.push_back(std::make_unique<Unit>(cluster.device(d), shared_cache(core(d, 0)), link));
   }
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
@@ -52,12 +54,15 @@ double CpuRuntime::patience_us() const {
   return own_cores && reads_others() ? kWithinStep_us : DeviceRuntime::patience_us();
 }
 
+int CpuRuntime::core(DeviceId device, int thread) const {
+  return cores_[static_cast<std::size_t>(device * threads_ + thread) % cores_.size()];
+}
+
 void CpuRuntime::enter(DeviceId device) {
   cpu_set_t own;
   CPU_ZERO(&own);
   for (int t = 0; t < threads_; ++t) {
-    const auto place = static_cast<std::size_t>(device * threads_ + t) % cores_.size();
-    CPU_SET(cores_[place], &own);
+    CPU_SET(core(device, t), &own);
   }
   // If the system refuses, the device still runs, less steadily. OpenMP threads that this thread
   // starts later inherit its cores.

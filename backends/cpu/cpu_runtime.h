@@ -33,6 +33,9 @@ class CpuRuntime final : public runtime::DeviceRuntime {
 
  private:
   struct Unit;
+  /// The core of one of a device's threads.
+  [[nodiscard]] int core(DeviceId device, int thread) const;
+
   std::vector<int> cores_;
   int threads_;
   std::vector<std::unique_ptr<Unit>> units_;

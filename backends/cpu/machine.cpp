@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "berth/support/cpuinfo.h"
@@ -33,6 +34,14 @@ Machine this_machine() {
   machine.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
   return machine;
+}
+
+std::string shared_cache(int core) {
+  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                     "/cache/index3/shared_cpu_list");
+  std::string cores;
+  std::getline(file, cores);
+  return cores;
 }
 
 }  // namespace berth::cpu

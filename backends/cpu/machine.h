@@ -17,4 +17,7 @@ struct Machine {
 /// The machine as the system reports it; nominal figures for what it does not report.
 [[nodiscard]] Machine this_machine();
 
+/// The cores that share the last cache with `core`, as the system lists them; empty where it does not say.
+[[nodiscard]] std::string shared_cache(int core);
+
 }  // namespace berth::cpu

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <string_view>
@@ -220,13 +221,13 @@ class MeteringAllocator final : public c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 };
 
-/// That of all devices there are, for as long as there is one.
-std::shared_ptr<HostPool> common_pool() {
+/// That of all devices at a cache, for as long as there is one.
+std::shared_ptr<HostPool> common_pool(const std::string& cache) {
   static std::mutex mutex;
-  static std::weak_ptr<HostPool> known;
+  static std::map<std::string, std::weak_ptr<HostPool>> known;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<HostPool> pool = known.lock();
-  if (pool == nullptr) known = pool = std::make_shared<HostPool>();
+  std::shared_ptr<HostPool> pool = known[cache].lock();
+  if (pool == nullptr) known[cache] = pool = std::make_shared<HostPool>();
   return pool;
 }
 
@@ -242,11 +243,11 @@ void install_allocator() {
 
 }  // namespace
 
-MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
+MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes, const std::string& cache)
     : device_(std::move(device)),
       limit_(limit_bytes),
       own_(std::make_unique<HostPool>()),
-      common_(common_pool()) {
+      common_(common_pool(cache)) {
   // Here and not at the first allocation: ATen's setter must not be called while threads compute.
   install_allocator();
 }

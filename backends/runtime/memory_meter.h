@@ -21,8 +21,10 @@ class HostPool;
 /// Counts the bytes that one device holds, and the most that it held. [thread-safe]
 class MemoryMeter {
  public:
-  /// `device` names it in messages; `limit_bytes` kNoLimit = none.
-  explicit MemoryMeter(std::string device, std::int64_t limit_bytes = kNoLimit);
+  /// `device` names it in messages; `limit_bytes` kNoLimit = none; `cache` names the last cache before
+  /// the device's memory.
+  explicit MemoryMeter(std::string device, std::int64_t limit_bytes = kNoLimit,
+                       const std::string& cache = {});
   ~MemoryMeter();
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
@@ -42,8 +44,7 @@ class MemoryMeter {
   void reset_op_peak() noexcept { op_peak_ = held_bytes(); }
 
   /// Freed blocks of host memory for `bytes`. Blocks that a core's own cache holds stay with the device.
-  /// Larger ones are common to all devices: the fewer they are, the more of them the cores' common cache
-  /// holds.
+  /// Larger ones are common to the devices at a cache: the fewer they are, the more of them it holds.
   [[nodiscard]] HostPool& pool_of(std::size_t bytes) const noexcept;
 
  private:

@@ -192,5 +192,24 @@ TEST_CASE("memory over the limit is an error, and nothing leaks") {
   }
 }
 
+TEST_CASE("large blocks that a device frees serve the others at its cache, small ones itself") {
+  runtime::MemoryMeter first("cpu:0", kNoLimit, "0-1"), second("cpu:1", kNoLimit, "0-1"),
+      elsewhere("cpu:2", kNoLimit, "2-3");
+  const auto freed = [](runtime::MemoryMeter& meter, std::int64_t bytes) {
+    const runtime::MeterScope scope(&meter);
+    const at::Tensor tensor = at::empty({bytes}, at::kByte);
+    CHECK(meter.held_bytes() == bytes);
+    return tensor.data_ptr();
+  };
+  constexpr std::int64_t kSmall = 4096, kLarge = 3 << 20;
+  void* const large = freed(first, kLarge);
+  CHECK(freed(elsewhere, kLarge) != large);
+  CHECK(freed(second, kLarge) == large);
+  void* const small = freed(first, kSmall);
+  CHECK(freed(second, kSmall) != small);
+  CHECK(freed(first, kSmall) == small);
+  for (const auto* meter : {&first, &second, &elsewhere}) CHECK(meter->held_bytes() == 0);
+}
+
 }  // namespace
 }  // namespace berth::test
