@@ -1,6 +1,7 @@
 #include "onnx/dims.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -36,10 +37,6 @@ TensorShapeProto* shape_of(onnx::TypeProto& type) {
     default:
       return nullptr;
   }
-}
-
-bool is_named(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_param() && !dim.dim_param().empty();
 }
 
 bool leaves_first_open(const TensorShapeProto& shape) {
@@ -442,6 +439,13 @@ void DimBinder::note_defaults() {
 }
 
 }  // namespace
+
+bool is_named(const TensorShapeProto::Dimension& dim) {
+  const std::string& name = dim.dim_param();
+  return name != "None" && std::any_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c >= 0x80;
+         });
+}
 
 std::optional<std::int64_t> DimValues::value_of(const std::string& name) const {
   const auto find = [&](const std::string& symbol) -> std::optional<std::int64_t> {

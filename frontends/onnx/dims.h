@@ -6,6 +6,10 @@
 
 namespace berth::onnx_frontend {
 
+/// Whether a name says which dimensions are of one size. Exporters write "?" and "None" where they know
+/// none: those are as good as without a name.
+[[nodiscard]] bool is_named(const onnx::TensorShapeProto::Dimension& dim);
+
 /// Replaces named dimensions throughout the model by their values, and shapes of graph inputs by
 /// the given ones. An input's dimension that nobody binds becomes 1, with a note. Names that are
 /// computed from others ("past + 1", "Max(1, s0//2)") follow from them; a symbol that occurs in

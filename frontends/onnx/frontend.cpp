@@ -123,7 +123,7 @@ void note_symbols(const Model& model, const Graph& graph, std::vector<std::strin
       const std::string tensor = readable(info.name());
       if (!unsized.contains(tensor)) continue;
       for (const auto& dim : info.type().tensor_type().shape().dim()) {
-        if (dim.dim_param().empty() || model.dims.value_of(dim.dim_param())) continue;
+        if (!is_named(dim) || model.dims.value_of(dim.dim_param())) continue;
         open.insert(cat("'", readable(dim.dim_param()), "' of '", tensor, "'"));
       }
     }

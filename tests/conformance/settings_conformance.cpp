@@ -176,10 +176,10 @@ Answer by_lua(const Workplace& work, const std::string& settings,
   return answer;
 }
 
+#ifdef BERTH_MLIR_OPT
 /// Of a module that the pass places by these settings: its errors, and its notes.
 Answer by_mlir(const Workplace& work, const std::string& settings) {
   Answer answer;
-#ifdef BERTH_MLIR_OPT
   work.write_text("two.mlir",
                   "func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {\n"
                   "  %a = math.exp %x : tensor<8x8xf32>\n"
@@ -202,12 +202,9 @@ Answer by_mlir(const Workplace& work, const std::string& settings) {
       answer.notes.push_back(line.substr(at + note.size()));
     }
   }
-#else
-  static_cast<void>(work);
-  static_cast<void>(settings);
-#endif
   return answer;
 }
+#endif
 
 std::string file_of(const Workplace& work, const std::string& keys) {
   const std::string path = (work / "settings.json").string();

@@ -38,6 +38,26 @@ TEST_CASE("dimensions without a name") {
   CHECK(type_text(*models.load(proto, {{}, {{"x", {4, 3}}}}).graph, "y") == "f32[4,3]");
 }
 
+TEST_CASE("dimensions that are called ? or None are without a name") {
+  ModelFolder models;
+  for (const char* name : {"?", "None"}) {
+    onnx::ModelProto proto =
+        parse_graph("g (float[a,3,b,c] x) => (float[a,3,b,c] y) { y = Relu(x) }");
+    for (auto* const infos :
+         {proto.mutable_graph()->mutable_input(), proto.mutable_graph()->mutable_output()}) {
+      auto* const shape = infos->Mutable(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+      for (const int i : {0, 2, 3}) shape->mutable_dim(i)->set_dim_param(name);
+    }
+    CHECK(type_text(*models.load(proto, {{}, {{"x", {2, 3, 48, 192}}}}).graph, "y") ==
+          "f32[2,3,48,192]");
+    CHECK(type_text(*models.load(proto, {{{"*", 5}}, {}}).graph, "y") == "f32[5,3,1,1]");
+    CHECK(has_note(models.load(proto), "dimensions without a name are taken as 1"));
+    test::expect_error(ErrorCode::invalid_argument, {"its inputs have no named dimensions"}, [&] {
+      models.load(proto, {{{name, 2}}, {}});
+    });
+  }
+}
+
 TEST_CASE("the first dimension of every input is bound at once, whatever it is called") {
   ModelFolder models;
   const onnx::ModelProto proto = parse_graph(
