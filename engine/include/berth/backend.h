@@ -166,7 +166,7 @@ struct Measurement {
 
 struct ProfileOptions {
   int warm_up = 3;   ///< steps per device kind that are dropped, >= 0; they take at least 50 ms
-  int repeats = 10;  ///< pairs of steps per device kind, one with its ops timed, one whole; >= 3
+  int repeats = 10;  ///< steps per device kind that count, >= 3
   std::uint64_t seed = 0;
   std::function<bool()> should_stop;
   /// Called with a short text on what is being measured. May be empty.

@@ -44,35 +44,30 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   step.trace = true;
   step.should_stop = options.should_stop;
   std::vector<std::vector<double>> samples(ops);
-  std::vector<double> runtimes_us;
+  // Another program's turn on the core makes a step longer and an op in it, but not what is between ops.
+  std::vector<double> gaps_us;
   KindProfile found;
   found.workspace_bytes.resize(ops, 0);
   warm_up(session, placement, step, options.warm_up);
   for (int i = 0; i < options.repeats; ++i) {
-    // Reading clocks takes time of its own: the step's is that of one without, next to it in time.
-    step.trace = false;
-    runtimes_us.push_back(session.run(placement, step).runtime_us);
-    step.trace = true;
     const StepResult result = session.run(placement, step);
+    double ops_us = 0;
     for (std::size_t op = 0; op < ops; ++op) {
       samples[op].push_back(result.trace.op_end_us[op] - result.trace.op_start_us[op]);
+      ops_us += samples[op].back();
       found.workspace_bytes[op] = std::max(found.workspace_bytes[op], result.workspace_bytes[op]);
     }
+    gaps_us.push_back(result.runtime_us - ops_us);
   }
-  double sum_us = 0;
   double costly = 0;
   for (std::vector<double>& of_op : samples) {
     found.op_us.push_back(robust_median(std::move(of_op)));
-    sum_us += found.op_us.back();
     if (found.op_us.back() > 0) ++costly;
   }
-  // A step on this device alone is simulated as it was measured: what it takes beyond its ops is theirs
-  // in equal parts, and where the clocks' time makes them longer than the step, they shrink to it.
-  const double runtime_us = robust_median(std::move(runtimes_us));
-  if (runtime_us >= sum_us) {
-    if (costly > 0) found.overhead_us = (runtime_us - sum_us) / costly;
-  } else {
-    for (double& us : found.op_us) us *= runtime_us / sum_us;
+  // Time of the step beyond its ops, so that a step on this device alone is simulated as it was
+  // measured.
+  if (costly > 0) {
+    found.overhead_us = std::max(0.0, robust_median(std::move(gaps_us))) / costly;
   }
   return found;
 }
