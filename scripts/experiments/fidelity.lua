@@ -12,11 +12,13 @@
 -- nor against the simulator. Placements on one device are no part of the table: they would be right by
 -- construction.
 --
--- One row per model: the mean of |simulated - measured| / measured, and Spearman's rank correlation.
--- Both are also given between the odd and the even rounds, because a prediction cannot agree better than
--- the measurement does with itself. The range of the measured runtimes shows the scale. "on links" is the
--- error if copies took no time of their receivers (LinkSpec::receiver_us), "best of 8" how much slower than
--- the fastest placement measured is the fastest of the eight that the simulator likes best.
+-- One row per model: the mean of |simulated - measured| / measured, and Spearman's rank correlation. Both are
+-- also given between the odd and the even rounds, because a prediction cannot agree better than the measurement
+-- does with itself. "in order" counts the pairs of placements whose measured runtimes differ by more than a
+-- repeat's error, and those of them that the simulator puts in that order. The range of the measured runtimes
+-- shows the scale. "on links" is the error if copies took no time of their receivers (LinkSpec::receiver_us),
+-- "best of 8" how much slower than the fastest placement measured is the fastest of the eight that the
+-- simulator likes best.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -213,6 +215,21 @@ local function best_of_eight(simulated, measured)
   return best / math.min(unpack(measured)) - 1
 end
 
+-- `points` are { simulated, measured }.
+local function pairs_in_order(points, repeat_error)
+  local right, told = 0, 0
+  for i, a in ipairs(points) do
+    for j = 1, i - 1 do
+      local b = points[j]
+      if math.abs(a[2] - b[2]) > repeat_error * math.max(a[2], b[2]) then
+        told = told + 1
+        if (a[1] - b[1]) * (a[2] - b[2]) > 0 then right = right + 1 end
+      end
+    end
+  end
+  return ("%d of %d"):format(right, told)
+end
+
 local FIGURES = { "ops", "placements", "error", "rank", "on_links", "best_of_8", "repeat_error", "repeat_rank",
                   "fastest_us", "slowest_us" }
 
@@ -258,6 +275,7 @@ local function row_of(text)
   local row = { model = (text:match "^(.-):" or text):match "[^/]+$":gsub("%..*$", ""), points = {} }
   for i, name in ipairs(FIGURES) do row[name] = numbers[i] end
   for i = #FIGURES + 1, #numbers, 2 do table.insert(row.points, { numbers[i], numbers[i + 1] }) end
+  row.in_order = pairs_in_order(row.points, row.repeat_error)
   return row
 end
 
@@ -281,6 +299,7 @@ io.write(tables[options.format](rows, {
   { key = "model" }, { key = "ops" }, { key = "placements" },
   { key = "error", title = "mean error", format = percent },
   { key = "rank", title = "rank correlation", format = "%.3f" },
+  { key = "in_order", title = "in order" },
   { key = "on_links", title = "on links", format = percent },
   { key = "best_of_8", title = "best of 8", format = percent },
   { key = "repeat_error", title = "of a repeat: error", format = percent },
