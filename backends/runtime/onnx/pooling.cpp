@@ -300,10 +300,14 @@ Kernel make_max_unpool(const KernelRequest& request) {
   };
 }
 
+// In f64, so that the result does not depend on the order in which the planes lie, and are added.
+Tensor global_average(const Tensor& x) {
+  return at::mean(x, spatial_axes(x), true, at::kDouble).to(x.scalar_type());
+}
+
 constexpr KernelRow kRows[] = {
     {"AveragePool", make_average_pool},
-    {"GlobalAveragePool",
-     make_unary<[](const Tensor& x) { return at::mean(x, spatial_axes(x), true); }>},
+    {"GlobalAveragePool", make_unary<global_average>},
     {"GlobalLpPool", make_global_lp_pool},
     {"GlobalMaxPool",
      make_unary<[](const Tensor& x) { return at::amax(x, spatial_axes(x), true); }>},
