@@ -1,7 +1,8 @@
 -- Rewards of placement episodes: pure functions of evaluations.
 --
 -- An evaluation is what `evaluator:evaluate` and `evaluator:evaluate_into` return. Its objective in
--- seconds, plus a penalty if memory is short, is the cost T. The reward is one of
+-- seconds, plus a penalty if memory is short, is the cost T: without one a policy settles for placements
+-- that are fast and do not fit. The reward is one of
 --
 --   rewards.improvement   r = T before - T after                   Placeto
 --   rewards.terminal      r = -T of the last placement, else 0     Placeto, as an alternative
@@ -36,7 +37,7 @@ local function excess_bytes(evaluation, memory_limit_bytes)
 end
 
 local COST_DEFAULTS = {
-  memory_penalty = 0,         -- seconds per GB (1e9 bytes) over the limit; published sample: 2
+  memory_penalty = 2,         -- seconds per GB (1e9 bytes) over the limit, as in the published sample
   memory_limit_bytes = huge,  -- of every device; huge: each device's own. Published sample: 8e9
   clamp_s = 10,               -- no placement costs more than this, as in Placeto's released code
   log = false,                -- the natural logarithm of the cost, after penalty and clamp
