@@ -125,6 +125,39 @@ at::Tensor normalized(const at::Tensor& x) {
                         each({4, 0.25, 1, 9}), /*training=*/false, 0, 1e-3, false);
 }
 
+TEST_CASE("channels are dealt out from any number of parts") {
+  const at::Tensor x = at::arange(24 * 6, at::kFloat).reshape({1, 24, 3, 2}),
+                   ones = at::ones({24, 1, 1, 1}, at::kDouble);
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 12, 24}) {
+    CAPTURE(parts);
+    const std::string split = std::to_string(parts) + ", " + std::to_string(24 / parts);
+    ModelFolder models;
+    const auto program = models.frontend()
+                             .load_program(models.save(parse_graph(R"(
+      g (float[1, 24, 3, 2] x) => (float[1, 24, 3, 2] y)
+      <float[24, 1, 1, 1] w = {)" + text_of(ones) + R"(}, int64[5] split = {1, )" +
+                                                                   split + R"(, 3, 2},
+       int64[4] whole = {1, 24, 3, 2}> {
+        c = Conv<kernel_shape = [1, 1], group = 24>(x, w)
+        s = Reshape(c, split)
+        t = Transpose<perm = [0, 2, 1, 3, 4]>(s)
+        y = Reshape(t, whole)
+      })")),
+                                           {})
+                             .program;
+    SessionOptions options;
+    options.inputs["x"] = content_of(x);
+    StepOptions step;
+    step.outputs = true;
+    const StepResult result =
+        backend->open(program, options)
+            ->run(Placement(static_cast<std::size_t>(program->graph->op_count()), 0), step);
+    CHECK(same(result.outputs[0],
+               x.reshape({1, parts, 24 / parts, 3, 2}).transpose(1, 2).reshape({1, 24, 3, 2})));
+  }
+}
+
 TEST_CASE("poolings of many channels take the largest of each window, and NaN where there is one") {
   const at::Tensor x = at::sub(counted({2, 19, 7, 6}), 9).to(at::kFloat);
   x[1][17][3][2].fill_(std::numeric_limits<float>::quiet_NaN());
