@@ -103,6 +103,19 @@ bool is_foldable(const Readers& readers, const Program& program, OpId normalizat
          int_attribute(instruction, "spatial", 1) != 0 && reads_constants(readers, inputs, 1);
 }
 
+/// Whether the op's second input is a constant of the step, with a number for each channel of images.
+bool has_channels_constant(const Readers& readers, const Graph& graph, OpId op,
+                           std::int64_t channels) {
+  const auto inputs = graph.inputs(op);
+  if (inputs.size() != 2 || !readers.is_plain_constant(inputs[1]) || !graph.has_shape(inputs[1])) {
+    return false;
+  }
+  const auto shape = graph.shape(inputs[1]);
+  const std::size_t before = shape.size() == 4 ? 1 : 0;
+  return shape.size() == before + 3 && (before == 0 || shape[0] == 1) &&
+         shape[before] == channels && shape[before + 1] == 1 && shape[before + 2] == 1;
+}
+
 }  // namespace
 
 FusedOps::FusedOps(const Program& program) : program_(program) {
@@ -111,16 +124,26 @@ FusedOps::FusedOps(const Program& program) : program_(program) {
   const Readers readers(program);
   for (OpId op = 0; op < graph.op_count(); ++op) {
     if (!is_packable(readers, program, op)) continue;
-    Chain chain{op, readers.follower(op, "BatchNormalization"), kNoOp,
-                readers.resident(graph.inputs(op)[1])};
-    if (chain.normalization != kNoOp && !is_foldable(readers, program, chain.normalization)) {
-      chain.normalization = kNoOp;
+    Chain chain{op, {}, readers.resident(graph.inputs(op)[1])};
+    const std::int64_t channels = graph.shape(graph.inputs(op)[1])[0];
+    OpId last = op;
+    const auto takes = [&](std::string_view type, const auto& can_do) {
+      const OpId next = readers.follower(last, type);
+      if (next == kNoOp || !can_do(next)) return;
+      chain.behind.push_back(next);
+      last = next;
+    };
+    takes("BatchNormalization", [&](OpId next) { return is_foldable(readers, program, next); });
+    for (const char* const type : {"Mul", "Add"}) {
+      takes(type, [&](OpId next) { return has_channels_constant(readers, graph, next, channels); });
     }
-    chain.activation =
-        readers.follower(chain.normalization == kNoOp ? op : chain.normalization, "Relu");
+    takes("Relu", [](OpId) { return true; });
     chains_.push_back(chain);
   }
+  std::set<OpId> behind;
+  for (const Chain& chain : chains_) behind.insert(chain.behind.begin(), chain.behind.end());
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (behind.contains(op)) continue;
     const OpId activation = adds(program, op) ? readers.follower(op, "Relu") : kNoOp;
     if (activation != kNoOp) sums_.push_back({op, activation});
   }
@@ -129,9 +152,7 @@ FusedOps::FusedOps(const Program& program) : program_(program) {
 std::vector<Costs::Joined> FusedOps::joined() const {
   std::vector<Costs::Joined> found;
   for (const Chain& chain : chains_) {
-    for (const OpId op : {chain.normalization, chain.activation}) {
-      if (op != kNoOp) found.push_back({op, chain.convolution});
-    }
+    for (const OpId op : chain.behind) found.push_back({op, chain.convolution});
   }
   for (const Sum& sum : sums_) found.push_back({sum.activation, sum.op});
   return found;
@@ -139,10 +160,9 @@ std::vector<Costs::Joined> FusedOps::joined() const {
 
 FusedOps::Key FusedOps::key_of(const Chain& chain, const Placement& placement) const {
   const DeviceId device = placement[at(chain.convolution)];
-  const auto is_here = [&](OpId op) { return op != kNoOp && placement[at(op)] == device; };
-  const OpId normalization = is_here(chain.normalization) ? chain.normalization : kNoOp;
-  const bool reaches = is_here(chain.activation) && normalization == chain.normalization;
-  return {chain.convolution, normalization, reaches ? chain.activation : kNoOp, device};
+  const auto away =
+      std::ranges::find_if(chain.behind, [&](OpId op) { return placement[at(op)] != device; });
+  return {chain.convolution, {chain.behind.begin(), away}, device};
 }
 
 Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& parameter) const {
@@ -159,15 +179,24 @@ Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& p
   };
   const auto own = constants_of(key.convolution);
   onnx::ConvolutionConstants constants{own[0], own.size() > 1 ? own[1] : at::Tensor()};
-  if (key.normalization != kNoOp) {
-    const auto its = constants_of(key.normalization);
-    constants = onnx::normalized(constants, program_.instructions[at(key.normalization)], its[0],
-                                 its[1], its[2], its[3]);
+  bool rectified = false;
+  for (const OpId op : key.behind) {
+    const Instruction& instruction = program_.instructions[at(op)];
+    const auto its = constants_of(op);
+    if (instruction.type == "BatchNormalization") {
+      constants = onnx::normalized(constants, instruction, its[0], its[1], its[2], its[3]);
+    } else if (instruction.type == "Mul") {
+      constants = onnx::scaled(constants, its[0]);
+    } else if (instruction.type == "Add") {
+      constants = onnx::shifted(constants, its[0]);
+    } else {
+      rectified = true;
+    }
   }
   const MeterScope counted(&meter);
   const auto images = graph.shape(graph.inputs(key.convolution)[0]);
   return onnx::packed_convolution(program_.instructions[at(key.convolution)], constants,
-                                  {images.data(), images.size()}, key.activation != kNoOp);
+                                  {images.data(), images.size()}, rectified);
 }
 
 void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
@@ -198,8 +227,7 @@ void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
     }
     if (kernel == nullptr) continue;
     kernels[at(key.convolution)] = kernel;
-    if (key.normalization != kNoOp) kernels[at(key.normalization)] = hand_on;
-    if (key.activation != kNoOp) kernels[at(key.activation)] = hand_on;
+    for (const OpId op : key.behind) kernels[at(op)] = hand_on;
     held_.insert(chain.weight);
   }
   for (const Sum& sum : sums_) {

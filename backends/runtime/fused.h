@@ -17,8 +17,8 @@
 namespace berth::runtime {
 
 /// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the work of
-/// a BatchNormalization and of a Relu behind it where those are on its device and nobody else reads, or is returned,
-/// the values between. So does a sum the work of a Relu, on any device. [thread-compatible]
+/// a BatchNormalization behind it, of a factor and a summand for each channel, and of a Relu, where those are on its
+/// device and nobody else reads, or is returned, the values between. So does a sum the work of a Relu, on any device. [thread-compatible]
 class FusedOps {
  public:
   using HostParameter = std::function<const Value&(TensorId)>;
@@ -32,7 +32,7 @@ class FusedOps {
   void place(const Placement& placement, DeviceRuntime& runtime, const HostParameter& parameter,
              std::span<Kernel> kernels);
 
-  /// The normalizations and activations that another op may do, with it.
+  /// The ops whose work another op may do, with it.
   [[nodiscard]] std::vector<Costs::Joined> joined() const;
 
   /// Whether a packed convolution, its only reader, holds the parameter.
@@ -41,8 +41,7 @@ class FusedOps {
  private:
   struct Chain {
     OpId convolution = kNoOp;
-    OpId normalization = kNoOp;
-    OpId activation = kNoOp;
+    std::vector<OpId> behind;     ///< in their order
     TensorId weight = kNoTensor;  ///< the parameter that resides for it
   };
   struct Sum {
@@ -52,8 +51,7 @@ class FusedOps {
   /// The ops whose work is done together, and where.
   struct Key {
     OpId convolution;
-    OpId normalization;
-    OpId activation;
+    std::vector<OpId> behind;
     DeviceId device;
     friend auto operator<=>(const Key&, const Key&) = default;
   };

@@ -45,6 +45,22 @@ ConvolutionConstants normalized(const ConvolutionConstants& constants,
   return {weight.to(at::kFloat), bias.to(at::kFloat)};
 }
 
+ConvolutionConstants scaled(const ConvolutionConstants& constants, const Tensor& factor) {
+  const Tensor by_channel = factor.to(at::kDouble).reshape({-1});
+  const auto times = [&](const Tensor& tensor, at::IntArrayRef shape) {
+    return at::mul(tensor.to(at::kDouble), by_channel.reshape(shape)).to(at::kFloat);
+  };
+  return {times(constants.weight, {-1, 1, 1, 1}),
+          constants.bias.defined() ? times(constants.bias, {-1}) : constants.bias};
+}
+
+ConvolutionConstants shifted(const ConvolutionConstants& constants, const Tensor& summand) {
+  const Tensor by_channel = summand.to(at::kDouble).reshape({-1});
+  const Tensor bias =
+      constants.bias.defined() ? at::add(constants.bias.to(at::kDouble), by_channel) : by_channel;
+  return {constants.weight, bias.to(at::kFloat)};
+}
+
 Kernel packed_convolution(const Instruction& convolution, const ConvolutionConstants& constants,
                           at::IntArrayRef images, bool rectified) {
   const auto pack = find_operator("mkldnn_prepacked::conv2d_prepack");

@@ -21,6 +21,12 @@ struct ConvolutionConstants {
                                               const Tensor& shift, const Tensor& mean,
                                               const Tensor& variance);
 
+/// Those of a convolution whose result is multiplied by a factor for each channel, or added to a summand. Computed in f64.
+[[nodiscard]] ConvolutionConstants scaled(const ConvolutionConstants& constants,
+                                          const Tensor& factor);
+[[nodiscard]] ConvolutionConstants shifted(const ConvolutionConstants& constants,
+                                           const Tensor& summand);
+
 /// The convolution's kernel with constants of its own: it ignores its other inputs. `images` is the shape that
 /// the blocks are chosen for; other ones are computed as well. `rectified`: what is below 0 becomes 0. Null
 /// where LibTorch has no oneDNN. Throws what ATen throws.

@@ -341,6 +341,73 @@ TEST_CASE("what is between two devices, read twice or returned is computed by it
   CHECK(replaced({"c1", "n1", "whole"}) == replaced({}));
 }
 
+TEST_CASE("a convolution does the work of a factor and a summand for each channel") {
+  const at::Tensor x = counted({1, 4, 5, 6}), w = counted({4, 4, 1, 1}), b = counted({4}),
+                   factor = at::sub(counted({4}), 0.5), summand = at::add(counted({4}), 0.25);
+  const auto weight = [&](const std::string& name) {
+    return "float[4, 4, 1, 1] " + name + " = {" + text_of(w) + "}, ";
+  };
+  ModelFolder models;
+  const auto program = models.frontend()
+                           .load_program(models.save(parse_graph(
+                                             R"(
+      g (float[1, 4, 5, 6] x) => (float[1, 4, 5, 6] all, float[1, 4, 5, 6] whole, float[1, 4, 5, 6] plain,
+                                  float[1, 4, 5, 6] columns)
+      <)" + weight("w1") + weight("w2") + weight("w3") +
+                                             weight("w4") + "float[4] b = {" + text_of(b) +
+                                             "}, float[4, 1, 1] f = {" + text_of(factor) +
+                                             "}, float[1, 4, 1, 1] s = {" + text_of(summand) +
+                                             R"(}, float[6] row = {1., 2., 3., 4., 5., 6.},
+       float[4] scale = {1., 2., -1., 0.5}, float[4] shift = {0., 1., 2., -1.},
+       float[4] mean = {1., 0., -2., 3.}, float[4] variance = {4., 0.25, 1., 9.}> {
+        c1 = Conv(x, w1, b)
+        n1 = BatchNormalization<epsilon = 0.001>(c1, scale, shift, mean, variance)
+        m1 = Mul(n1, f)
+        a1 = Add(m1, s)
+        all = Relu(a1)
+        c2 = Conv(x, w2)
+        m2 = Mul(c2, f)
+        whole = Relu(m2)
+        c3 = Conv(x, w3)
+        plain = Add(c3, s)
+        c4 = Conv(x, w4)
+        columns = Add(c4, row)
+      })")),
+                                         {})
+                           .program;
+  const Graph& graph = *program->graph;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  SessionOptions options;
+  options.inputs["x"] = content_of(x);
+  const auto session = backend->open(program, options);
+  CHECK(session->joined().size() == 7);
+  const auto by_channel = [](const at::Tensor& numbers) { return numbers.reshape({4, 1, 1}); };
+  const at::Tensor c = convolved(x, w, {}, 0, 1);
+  const std::vector<at::Tensor> expected = {
+      at::relu(at::add(at::mul(normalized(convolved(x, w, b, 0, 1)), by_channel(factor)),
+                       by_channel(summand))),
+      at::relu(at::mul(c, by_channel(factor))), at::add(c, by_channel(summand)),
+      at::add(c, at::arange(1, 7, at::kDouble))};
+  // All together, then the ops of each kind away from the others.
+  for (const std::string away : {"", "BatchNormalization", "Mul", "Add", "Relu", "Conv"}) {
+    CAPTURE(away);
+    Placement placement;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      placement.push_back(graph.op_type(op) == away ? 1 : 0);
+    }
+    StepOptions step;
+    step.outputs = true;
+    const StepResult result = session->run(placement, step);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(program->output_names[i]);
+      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
+                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      const double error = at::sub(got, expected[i]).abs().max().item<double>();
+      CHECK(error <= 1e-6 * expected[i].abs().max().item<double>());
+    }
+  }
+}
+
 TEST_CASE("a sum does the work of a Relu behind it, and leaves what it adds and what others read") {
   ModelFolder models;
   const auto program = models.frontend()
