@@ -236,7 +236,7 @@ void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
                                                                  std::span<const Value> in,
                                                                  std::span<Value> out) {
       own(context, in, out);
-      at::relu_(out[0].tensor);  // nobody else has it yet
+      if (out[0].tensor.defined()) at::relu_(out[0].tensor);  // nobody else has it yet
     };
     kernels[at(sum.activation)] = hand_on;
   }

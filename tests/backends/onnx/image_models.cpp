@@ -43,6 +43,11 @@ TensorContent content_of(const at::Tensor& tensor) {
   return content;
 }
 
+at::Tensor floats_of(const TensorContent& content) {
+  return at::from_blob(const_cast<std::byte*>(content.bytes.data()), content.shape,
+                       at::TensorOptions(at::kFloat));
+}
+
 bool same(const TensorContent& got, const at::Tensor& expected) {
   const TensorContent wanted = content_of(expected);
   return got.shape == wanted.shape && got.bytes.size() == wanted.bytes.size() &&
@@ -195,8 +200,7 @@ TEST_CASE("poolings of many channels take the largest of each window, and NaN wh
       at::mean(x, {2, 3}, true)};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(program->output_names[i]);
-    const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
-                                         result.outputs[i].shape, at::TensorOptions(at::kFloat));
+    const at::Tensor got = floats_of(result.outputs[i]);
     REQUIRE((got.sizes() == expected[i].sizes()));
     CHECK(at::allclose(got, expected[i], 1e-6, 0, /*equal_nan=*/true));
   }
@@ -287,8 +291,7 @@ TEST_CASE("a convolution does the work of what follows it where both are and nob
     REQUIRE(result.outputs.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
-      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
-                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      const at::Tensor got = floats_of(result.outputs[i]);
       const at::Tensor wanted = expected[i].to(at::kDouble);
       REQUIRE((got.sizes() == wanted.sizes()));
       const double error = at::sub(got, wanted).abs().max().item<double>();
@@ -400,8 +403,7 @@ TEST_CASE("a convolution does the work of a factor and a summand for each channe
     const StepResult result = session->run(placement, step);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
-      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
-                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      const at::Tensor got = floats_of(result.outputs[i]);
       const double error = at::sub(got, expected[i]).abs().max().item<double>();
       CHECK(error <= 1e-6 * expected[i].abs().max().item<double>());
     }
@@ -448,8 +450,7 @@ TEST_CASE("a sum does the work of a Relu behind it, and leaves what it adds and 
     const StepResult result = session->run(placement, step);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
-      const at::Tensor got = at::from_blob(const_cast<std::byte*>(result.outputs[i].bytes.data()),
-                                           result.outputs[i].shape, at::TensorOptions(at::kFloat));
+      const at::Tensor got = floats_of(result.outputs[i]);
       CHECK(at::equal(got, expected[i]));
     }
   }
