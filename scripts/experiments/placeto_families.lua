@@ -9,7 +9,8 @@
 --
 -- The policy is the published network (form=published), which does not look ahead. It learns by the logarithm of
 -- the runtime, since the graphs of a family differ in it, from normalised advantages, with an entropy that falls from
--- 0.2 to 0.02: from 0.02 on it settles for one device. Memory costs nothing: these graphs fit. Columns, for each held-out graph and seed of weights:
+-- 0.2 to 0.02: from 0.02 on it settles for one device. Memory that lacks costs nothing, as in the released code: nearly all
+-- placements of these graphs fit. Columns, for each held-out graph and seed of weights:
 --   random      the starts themselves
 --   untrained   fresh weights, by their likeliest devices ("greedy") and by devices drawn ("sampled")
 --   zero-shot   the same after `updates` updates of one of the `train` graphs, 16 episodes each
