@@ -18,7 +18,8 @@ namespace berth::runtime {
 
 /// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the work of
 /// a BatchNormalization behind it, of a factor and a summand for each channel, and of a Relu, where those are on its
-/// device and nobody else reads, or is returned, the values between. So does a sum the work of a Relu, on any device. [thread-compatible]
+/// device and nobody else reads, or is returned, the values between. So does a sum the work of a Relu, on any device.
+/// [thread-compatible]
 class FusedOps {
  public:
   using HostParameter = std::function<const Value&(TensorId)>;
@@ -26,9 +27,8 @@ class FusedOps {
   /// The program must outlive it.
   explicit FusedOps(const Program& program);
 
-  /// Frees what the placement does not use, packs what it uses and sets the kernels of these ops, by OpId; `kernels` are
-  /// those of ops that do their own work.
-  /// `parameter` gives values on the host. What is packed counts as held by the devices. Throws Error(out_of_memory).
+  /// Frees what the placement does not use, packs what it uses and sets the kernels of these ops: `kernels`, by OpId,
+  /// are those of ops that do their own work. `parameter` gives values on the host. What is packed counts as held by the devices. Throws Error(out_of_memory).
   void place(const Placement& placement, DeviceRuntime& runtime, const HostParameter& parameter,
              std::span<Kernel> kernels);
 

@@ -35,7 +35,8 @@ Tensor dealt(const Tensor& rows) {
   const std::int64_t each = rows.size(3), parts = rows.size(4);
   const std::int64_t width = each * parts;
   const Tensor plain = at::transpose(rows, 3, 4);
-  if (!rows.is_cpu() || rows.scalar_type() != at::kFloat || !plain.is_contiguous()) {
+  const bool one_thread = rows.is_cpu() && at::get_num_threads() == 1;  // ATen's copy takes several
+  if (!one_thread || rows.scalar_type() != at::kFloat || !plain.is_contiguous()) {
     return at::reshape(rows, {rows.size(0), rows.size(1), rows.size(2), width});
   }
   const Tensor result =
@@ -45,15 +46,8 @@ Tensor dealt(const Tensor& rows) {
                         : parts == 4 ? deal<4>
                         : parts == 8 ? deal<8>
                                      : deal<0>;
-  const float* const from = plain.data_ptr<float>();
-  float* const to = result.data_ptr<float>();
-  constexpr std::int64_t kLeastWork = 32768;  // values, for a thread of its own
   const std::int64_t pixels = width == 0 ? 0 : rows.numel() / width;
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kLeastWork / std::max<std::int64_t>(1, width));
-  at::parallel_for(0, pixels, grain, [&](std::int64_t begin, std::int64_t end) {
-    function(from + begin * width, to + begin * width, end - begin, parts, each);
-  });
+  function(plain.data_ptr<float>(), result.data_ptr<float>(), pixels, parts, each);
   return result;
 }
 

@@ -76,8 +76,8 @@ void raise(float* largest, const float* values, std::int64_t count) {
   }
 }
 
-// The largest in each window, of images with their channels innermost. ATen's own notes where each was, and reads
-// padding that is not plain from a copy: twice the time, or more.
+// The largest in each window, of images with their channels innermost, by one thread. ATen's own notes where each was,
+// and reads padding that is not plain from a copy: on one thread twice the time, or more.
 Tensor largest_in_windows(const Tensor& images, const Windows& w) {
   const Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);
   const std::int64_t channels = x.size(1), rows = x.size(2), columns = x.size(3);
@@ -99,18 +99,12 @@ Tensor largest_in_windows(const Tensor& images, const Windows& w) {
       }
     }
   };
-  constexpr std::int64_t kLeastWork = 32768;  // values read, for a thread of its own
-  const std::int64_t work = channels * w.counts[1] * w.kernel[0] * w.kernel[1];
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kLeastWork / std::max<std::int64_t>(1, work));
-  at::parallel_for(0, x.size(0) * w.counts[0], grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (std::int64_t column = 0; column < w.counts[1]; ++column) {
-        fill_window(to + (row * w.counts[1] + column) * channels, row / w.counts[0],
-                    row % w.counts[0], column);
-      }
+  for (std::int64_t row = 0; row < x.size(0) * w.counts[0]; ++row) {
+    for (std::int64_t column = 0; column < w.counts[1]; ++column) {
+      fill_window(to + (row * w.counts[1] + column) * channels, row / w.counts[0],
+                  row % w.counts[0], column);
     }
-  });
+  }
   return y.contiguous(images.suggest_memory_format());
 }
 
@@ -149,7 +143,7 @@ Kernel make_max_pool(const KernelRequest& request) {
     const Plane plane =
         plane_of(x, windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
     const Windows& w = plane.windows;
-    if (out.size() < 2 && vectorises(plane.x)) {
+    if (out.size() < 2 && at::get_num_threads() == 1 && vectorises(plane.x)) {
       out[0].tensor = plane.back(largest_in_windows(plane.x, w)).to(type);
       return;
     }
@@ -161,8 +155,10 @@ Kernel make_max_pool(const KernelRequest& request) {
     const Ints pads = is_plain ? w.before : Ints(w.before.size(), 0);
     const bool flat = padded.dim() == 4;
     if (out.size() < 2) {
-      const Tensor y = flat ? at::max_pool2d(padded, w.kernel, w.strides, pads, w.dilations)
-                            : at::max_pool3d(padded, w.kernel, w.strides, pads, w.dilations);
+      const Tensor y = pooled(padded, [&](const Tensor& planes) {
+        return flat ? at::max_pool2d(planes, w.kernel, w.strides, pads, w.dilations)
+                    : at::max_pool3d(planes, w.kernel, w.strides, pads, w.dilations);
+      });
       out[0].tensor = plane.back(y).to(type);
       return;
     }

@@ -17,6 +17,11 @@ Tensor complex_of(const Tensor& x) {
   return at::view_as_complex(x.contiguous());
 }
 
+std::optional<std::int64_t> one_of(const IntsOperand& operand, Inputs in) {
+  const auto numbers = operand.get(in);
+  return numbers && !numbers->empty() ? std::optional(numbers->front()) : std::nullopt;
+}
+
 struct Fourier {
   bool inverse;
   bool one_sided;
@@ -44,15 +49,10 @@ Kernel make_fourier(const KernelRequest& request) {
   const std::int64_t stated = int_attribute(op, "axis", 1);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const auto axes = axis.get(in);
-    const auto lengths = length.get(in);
-    const std::int64_t along = axes && !axes->empty() ? axes->front() : stated;
-    out[0].tensor =
-        fourier
-            .of(complex_of(x),
-                lengths && !lengths->empty() ? std::optional(lengths->front()) : std::nullopt,
-                normal_axis(along, x.dim()))
-            .contiguous();
+    out[0].tensor = fourier
+                        .of(complex_of(x), one_of(length, in),
+                            normal_axis(one_of(axis, in).value_or(stated), x.dim()))
+                        .contiguous();
   });
 }
 
@@ -65,12 +65,12 @@ Kernel make_short_time_fourier(const KernelRequest& request) {
     const Tensor& whole = tensor_at(in, 0);
     const Tensor signal = complex_of(whole.dim() == 2 ? whole.unsqueeze(-1) : whole);
     const Tensor window = optional_at(in, 2);
-    const auto lengths = length.get(in);
-    if (!window.defined() && (!lengths || lengths->empty())) {
+    const auto given = one_of(length, in);
+    if (!window.defined() && !given) {
       throw Error(ErrorCode::invalid_argument,
                   "neither a window nor the length of a frame is given; give one");
     }
-    const std::int64_t frame = lengths && !lengths->empty() ? lengths->front() : window.numel();
+    const std::int64_t frame = given ? *given : window.numel();
     Tensor frames = signal.unfold(1, frame, step.need_one(in));
     if (window.defined()) frames = at::mul(frames, window);
     out[0].tensor = Fourier{false, one_sided}.of(frames, std::nullopt, 2).contiguous();

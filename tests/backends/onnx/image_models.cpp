@@ -48,6 +48,13 @@ at::Tensor floats_of(const TensorContent& content) {
                        at::TensorOptions(at::kFloat));
 }
 
+/// A step with its outputs.
+StepResult run_whole(Session& session, const Placement& placement) {
+  StepOptions options;
+  options.outputs = true;
+  return session.run(placement, options);
+}
+
 bool same(const TensorContent& got, const at::Tensor& expected) {
   const TensorContent wanted = content_of(expected);
   return got.shape == wanted.shape && got.bytes.size() == wanted.bytes.size() &&
@@ -101,9 +108,7 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
   const auto session = backend->open(program, options);
   Placement placement;
   for (OpId op = 0; op < program->graph->op_count(); ++op) placement.push_back(op % 2);
-  StepOptions step;
-  step.outputs = true;
-  const StepResult result = session->run(placement, step);
+  const StepResult result = run_whole(*session, placement);
   REQUIRE(result.outputs.size() == 7);
   const at::Tensor c = convolved(x, w, b, 1, 1);
   const at::Tensor p = at::max_pool2d(at::relu(c), {3, 3}, {2, 2}, {0, 0});
@@ -130,10 +135,16 @@ at::Tensor normalized(const at::Tensor& x) {
                         each({4, 0.25, 1, 9}), /*training=*/false, 0, 1e-3, false);
 }
 
+std::unique_ptr<Backend> with_threads(std::int64_t threads) {
+  Options options(cpu::kOptions);
+  options.set("backend 'cpu'", "threads", threads);
+  return std::make_unique<cpu::CpuBackend>(options);
+}
+
 TEST_CASE("channels are dealt out from any number of parts") {
   const at::Tensor x = at::arange(24 * 6, at::kFloat).reshape({1, 24, 3, 2}),
                    ones = at::ones({24, 1, 1, 1}, at::kDouble);
-  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  const auto one = with_threads(1), two = with_threads(2);
   for (const std::int64_t parts : {1, 2, 3, 4, 6, 8, 12, 24}) {
     CAPTURE(parts);
     const std::string split = std::to_string(parts) + ", " + std::to_string(24 / parts);
@@ -153,13 +164,13 @@ TEST_CASE("channels are dealt out from any number of parts") {
                              .program;
     SessionOptions options;
     options.inputs["x"] = content_of(x);
-    StepOptions step;
-    step.outputs = true;
-    const StepResult result =
-        backend->open(program, options)
-            ->run(Placement(static_cast<std::size_t>(program->graph->op_count()), 0), step);
-    CHECK(same(result.outputs[0],
-               x.reshape({1, parts, 24 / parts, 3, 2}).transpose(1, 2).reshape({1, 24, 3, 2})));
+    for (Backend* const backend : {one.get(), two.get()}) {
+      const auto session = backend->open(program, options);
+      const StepResult result =
+          run_whole(*session, Placement(static_cast<std::size_t>(program->graph->op_count()), 0));
+      CHECK(same(result.outputs[0],
+                 x.reshape({1, parts, 24 / parts, 3, 2}).transpose(1, 2).reshape({1, 24, 3, 2})));
+    }
   }
 }
 
@@ -181,14 +192,8 @@ TEST_CASE("poolings of many channels take the largest of each window, and NaN wh
       })")),
                                          {})
                            .program;
-  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
   SessionOptions options;
   options.inputs["x"] = content_of(x);
-  const auto session = backend->open(program, options);
-  StepOptions step;
-  step.outputs = true;
-  const StepResult result =
-      session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), 0), step);
   const at::Tensor padded =
       at::constant_pad_nd(x, {0, 2, 0, 2}, -std::numeric_limits<double>::infinity());
   const std::vector<at::Tensor> expected = {
@@ -198,11 +203,17 @@ TEST_CASE("poolings of many channels take the largest of each window, and NaN wh
       at::max_pool2d(x, {3, 2}, {1, 1}, {0, 0}, {2, 2}),
       at::amax(x, {2, 3}, true),
       at::mean(x, {2, 3}, true)};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CAPTURE(program->output_names[i]);
-    const at::Tensor got = floats_of(result.outputs[i]);
-    REQUIRE((got.sizes() == expected[i].sizes()));
-    CHECK(at::allclose(got, expected[i], 1e-6, 0, /*equal_nan=*/true));
+  for (const std::int64_t threads : {1, 2}) {
+    const auto backend = with_threads(threads);
+    const auto session = backend->open(program, options);
+    const StepResult result =
+        run_whole(*session, Placement(static_cast<std::size_t>(program->graph->op_count()), 0));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(program->output_names[i]);
+      const at::Tensor got = floats_of(result.outputs[i]);
+      REQUIRE((got.sizes() == expected[i].sizes()));
+      CHECK(at::allclose(got, expected[i], 1e-6, 0, /*equal_nan=*/true));
+    }
   }
   CHECK(at::isnan(expected[0]).any().item<bool>());
 }
@@ -285,9 +296,7 @@ TEST_CASE("a convolution does the work of what follows it where both are and nob
                                     : mask == 5;
       placement.push_back(away ? 1 : 0);
     }
-    StepOptions step;
-    step.outputs = true;
-    const StepResult result = session->run(placement, step);
+    const StepResult result = run_whole(*session, placement);
     REQUIRE(result.outputs.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
@@ -398,9 +407,7 @@ TEST_CASE("a convolution does the work of a factor and a summand for each channe
     for (OpId op = 0; op < graph.op_count(); ++op) {
       placement.push_back(graph.op_type(op) == away ? 1 : 0);
     }
-    StepOptions step;
-    step.outputs = true;
-    const StepResult result = session->run(placement, step);
+    const StepResult result = run_whole(*session, placement);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
       const at::Tensor got = floats_of(result.outputs[i]);
@@ -445,9 +452,7 @@ TEST_CASE("a sum does the work of a Relu behind it, and leaves what it adds and 
     for (OpId op = 0; op < graph.op_count(); ++op) {
       placement.push_back(apart && graph.op_type(op) == "Relu" ? 1 : 0);
     }
-    StepOptions step;
-    step.outputs = true;
-    const StepResult result = session->run(placement, step);
+    const StepResult result = run_whole(*session, placement);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       CAPTURE(program->output_names[i]);
       const at::Tensor got = floats_of(result.outputs[i]);
