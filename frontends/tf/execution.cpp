@@ -20,10 +20,6 @@ using frontend::readable;
 
 namespace {
 
-bool is_variable(std::string_view op) {
-  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp";
-}
-
 bool is_placeholder(std::string_view op) {
   return op == "Placeholder" || op == "PlaceholderV2" || op == kArgumentOp;
 }
@@ -132,13 +128,19 @@ class Maker {
   void add_initial_values() {
     std::vector<std::string_view> wanted;
     for (const Node& from : source_.program.nodes) {
-      if (is_variable(from.op)) wanted.push_back(from.name);
+      if (is_variable(from.op) && !source_.saved.of.contains(from.name))
+        wanted.push_back(from.name);
     }
     const auto values = find_initial_values(source_.library, wanted, source_.file);
     for (NodeId id = 0; id < static_cast<NodeId>(source_.program.nodes.size()); ++id) {
-      const auto value = is_variable(node(id).op) ? values.find(node(id).name) : values.end();
-      if (value == values.end() || op_of(id) == kNoOp) continue;
-      made_->instructions[static_cast<std::size_t>(op_of(id))].attributes.push_back(value->second);
+      if (!is_variable(node(id).op) || op_of(id) == kNoOp) continue;
+      auto& attributes = made_->instructions[static_cast<std::size_t>(op_of(id))].attributes;
+      if (const auto saved = source_.saved.of.find(node(id).name);
+          saved != source_.saved.of.end()) {
+        attributes.emplace_back("initial_value", saved->second);
+      } else if (const auto value = values.find(node(id).name); value != values.end()) {
+        attributes.push_back(value->second);
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 #include "tf/loops.h"
 #include "tf/model_file.h"
 #include "tf/program.h"
+#include "tf/saved_values.h"
 
 namespace berth::tf_frontend {
 
@@ -17,6 +18,7 @@ struct ExecutionSource {
   const Program& program;
   const Loops& loops;
   std::shared_ptr<const Graph> graph;  ///< made of `program` by describe_graph
+  const SavedValues& saved;
 };
 
 /// Throws Error(invalid_file) for constants that do not fit their shapes.

@@ -21,6 +21,7 @@
 #include "tf/model_file.h"
 #include "tf/program.h"
 #include "tf/replicas.h"
+#include "tf/saved_values.h"
 
 namespace berth::tf_frontend {
 namespace {
@@ -356,8 +357,10 @@ LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& mode
   LoadedProgram loaded;
   loaded.notes = std::move(reading->notes);
   note_unknowns(*graph, reading->unknown_ops, loaded.notes);
+  const SavedValues saved = find_saved_values(*reading->file, *reading->library, reading->program);
+  loaded.notes.insert(loaded.notes.end(), saved.notes.begin(), saved.notes.end());
   loaded.program = make_execution({reading->file, *reading->library, reading->program,
-                                   reading->inferred.loops, std::move(graph)});
+                                   reading->inferred.loops, std::move(graph), saved});
   return loaded;
 }
 

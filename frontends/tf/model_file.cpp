@@ -15,7 +15,7 @@ namespace {
 
 // Field numbers; the messages are in proto/meta_graph.proto.
 namespace meta_field {
-constexpr std::uint32_t kInfo = 1, kGraph = 2, kCollection = 4, kSignature = 5;
+constexpr std::uint32_t kInfo = 1, kGraph = 2, kSaver = 3, kCollection = 4, kSignature = 5;
 }
 namespace saved_model_field {
 constexpr std::uint32_t kVersion = 1, kMetaGraph = 2;
@@ -195,6 +195,13 @@ void read_meta_info(std::string_view bytes, const WireSource& source, MetaInfo& 
   }
 }
 
+void read_saver(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+  constexpr std::uint32_t kRestoreOp = 3;
+  for (WireReader reader(bytes, source); reader.next();) {
+    if (reader.is_bytes(kRestoreOp)) meta.restore_op = reader.payload();
+  }
+}
+
 void read_collection(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
   const NamePair entry = read_pair(bytes, source);
   if (entry.key != "train_op") return;
@@ -218,6 +225,9 @@ std::string_view read_meta_graph(std::string_view bytes, const WireSource& sourc
         break;
       case meta_field::kGraph:
         graph = reader.payload();
+        break;
+      case meta_field::kSaver:
+        read_saver(reader.payload(), source, meta);
         break;
       case meta_field::kCollection:
         read_collection(reader.payload(), source, meta);

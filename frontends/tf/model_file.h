@@ -21,6 +21,7 @@ struct MetaInfo {
   std::vector<std::string_view> tags;
   std::vector<std::string_view> train_ops;  ///< the collection of that name
   std::vector<std::string_view> outputs;    ///< tensors of the serving signatures, as "name:port"
+  std::string_view restore_op;              ///< gives the variables what was saved; empty: none
   std::vector<OpDef> ops;                   ///< the ops it uses, as their makers declared them
 };
 

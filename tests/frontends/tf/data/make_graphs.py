@@ -19,6 +19,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 import keras
 import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH = 8
@@ -152,8 +153,70 @@ def layered():
         print(f"layered_saved_model: {path.stat().st_size} bytes")
 
 
+class Saved(tf.Module):
+    """Values of several types, read by a function in a function; what a variable holds tells it from others."""
+
+    def __init__(self):
+        super().__init__()
+        self.matrix = tf.Variable(tf.reshape(tf.range(6, dtype=tf.float32), [2, 3]), name="same_name")
+        self.row = tf.Variable([10.0, 20.0, 30.0], name="same_name")
+        self.halves = tf.Variable(tf.constant([1.5, -2.0, 0.0], tf.bfloat16))
+        self.steps = tf.Variable(7, dtype=tf.int64)
+        self.factor = keras.Variable([2.0, 4.0, 8.0])  # a copy of it is saved
+
+    @tf.function
+    def layer(self, x):
+        return tf.matmul(x, self.matrix) + self.row
+
+    @tf.function(input_signature=[])
+    def serve(self):
+        self.steps.assign_add(1)
+        y = (self.layer(tf.ones([1, 2])) + tf.cast(self.halves, tf.float32)) * self.factor.value
+        return {"y": y, "steps": self.steps + 0}
+
+
+def without_declarations(meta_graph):
+    """Without what Berth does not read, which is most of the file."""
+    meta_graph.meta_info_def.ClearField("stripped_op_list")
+    meta_graph.ClearField("object_graph_def")
+
+
+def saved_values():
+    module, folder = Saved(), HERE / "saved_values"
+    shutil.rmtree(folder, ignore_errors=True)
+    tf.saved_model.save(module, str(folder), module.serve)
+    (folder / "fingerprint.pb").unlink()
+    (folder / "assets").rmdir()
+    path = folder / "saved_model.pb"
+    model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    without_declarations(model.meta_graphs[0])
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    print(f"saved_values: {path.stat().st_size} bytes, {module.serve()}")
+
+
+def session_values():
+    """A graph of TensorFlow 1 with both kinds of variables, one of them in two parts."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        matrix = v1.get_variable("matrix", initializer=[[1.0, 2.0], [3.0, 4.0]], use_resource=False)
+        row = v1.get_variable("row", initializer=[5.0, 6.0], use_resource=True)
+        table = v1.get_variable("table", [4, 2], initializer=v1.ones_initializer(), use_resource=False,
+                                partitioner=v1.fixed_size_partitioner(2))
+        tf.add(tf.matmul(tf.convert_to_tensor(table), matrix), row, name="y")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(HERE / "session_values"))
+    (HERE / "checkpoint").unlink()
+    path = HERE / "session_values.meta"
+    meta_graph = meta_graph_pb2.MetaGraphDef.FromString(path.read_bytes())
+    without_declarations(meta_graph)
+    path.write_bytes(meta_graph.SerializeToString(deterministic=True))
+    print(f"session_values: {path.stat().st_size} bytes")
+
+
 if __name__ == "__main__":
     keras.utils.set_random_seed(7)
     keras_steps()
     optimizer_ops()
     layered()
+    saved_values()
+    session_values()
