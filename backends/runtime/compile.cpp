@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/kernels.h"
+#include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
 
 namespace berth::runtime {
@@ -23,6 +24,24 @@ Kernel make_kernel(const Program& program, const Instruction& instruction,
   Kernel kernel = maker({program, instruction, registry});
   return program.graph->dialect() == "onnx" ? for_any_layout(instruction, std::move(kernel))
                                             : kernel;
+}
+
+/// Throws for an op with a tensor of numbers that ATen has no type for. What is unknown is a parameter's alone: shapes
+/// and types of others need not be known to compute them.
+void check_types(const Program& program, OpId op) {
+  const Graph& graph = *program.graph;
+  for (const TensorId tensor : graph.parameters(op)) {
+    const auto& content = program.parameters[static_cast<std::size_t>(tensor)];
+    const DType dtype = content ? content->dtype : graph.dtype(tensor);
+    if (dtype != DType::string && (content || dtype != DType::unknown))
+      static_cast<void>(scalar_type(dtype));
+  }
+  for (const auto tensors : {graph.inputs(op), graph.outputs(op)}) {
+    for (const TensorId tensor : tensors) {
+      if (tensor != kNoTensor && graph.dtype(tensor) == DType::f8)
+        static_cast<void>(scalar_type(DType::f8));
+    }
+  }
 }
 
 }  // namespace
@@ -43,8 +62,9 @@ Compiled compile(const Program& program, const KernelRegistry& registry) {
   std::sort(fed.begin(), fed.end());
   for (OpId op = 0; op < program.graph->op_count(); ++op) {
     const auto i = static_cast<std::size_t>(op);
-    if (std::binary_search(fed.begin(), fed.end(), op)) continue;
     try {
+      check_types(program, op);
+      if (std::binary_search(fed.begin(), fed.end(), op)) continue;
       compiled.kernels[i] = make_kernel(program, program.instructions[i], registry);
     } catch (const std::exception& error) {
       compiled.obstacles.push_back({op, error.what()});

@@ -128,6 +128,30 @@ class GraphCopy {
   std::size_t next_ = 0;
 };
 
+/// Puts what the model's external data is read from beside `output`, where that is in another folder: the format has
+/// such files beside the model, and ONNX Runtime looks for them nowhere else.
+void copy_external_data(const Model& model, const fs::path& output) {
+  const auto folder_of = [](const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+  };
+  std::error_code error;
+  if (fs::equivalent(folder_of(model.path), folder_of(output), error)) return;
+  for (const std::string& location : model.checked_locations) {
+    const fs::path source = folder_of(model.path) / location, target = folder_of(output) / location;
+    if (!fs::is_regular_file(source, error)) continue;  // as incomplete as the model it is of
+    if (fs::exists(target, error)) {
+      if (fs::file_size(target, error) == fs::file_size(source, error)) continue;
+      throw Error(ErrorCode::io,
+                  cat(target.string(), ": is another file than ", source.string(),
+                      ", which belongs beside the model; write the model into an empty folder"));
+    }
+    fs::create_directories(target.parent_path(), error);
+    if (!fs::copy_file(source, target, error)) {
+      throw Error(ErrorCode::io, cat(target.string(), ": cannot be written: ", error.message()));
+    }
+  }
+}
+
 }  // namespace
 
 void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cluster,
@@ -160,6 +184,7 @@ void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cl
     append_bytes_field(tail, kModelConfiguration, configuration(cluster));
     out.write(tail);
   }
+  copy_external_data(*model, output);
   out.commit();
 }
 

@@ -99,6 +99,8 @@ class DimBinder {
   void bind_batch(std::int64_t value);
   std::string other_ways(std::int64_t value) const;
   void solve_given_expressions();
+  void solve(const std::string& name, const DimExpression& expression, std::int64_t whole);
+  std::vector<std::string> open_symbols(const DimExpression& expression) const;
   void settle_inputs();
   void bind_the_rest();
   void bind_unnamed(const std::string& input, TensorShapeProto& shape);
@@ -231,34 +233,55 @@ void DimBinder::bind_given_dims() {
   }
 }
 
-// An expression that is given as a whole gives its one symbol that is not.
+// An expression that is given as a whole gives its one symbol that is not. What it gives may leave another one open
+// symbol alone.
 void DimBinder::solve_given_expressions() {
+  std::size_t before = 0;
+  do {
+    before = bound_.size();
+    for (const auto& [name, expression] : expressions_) {
+      if (const auto whole = bound_.find(name); whole != bound_.end())
+        solve(name, expression, whole->second);
+    }
+  } while (bound_.size() > before);
   for (const auto& [name, expression] : expressions_) {
-    const auto whole = bound_.find(name);
-    if (whole == bound_.end()) continue;
-    std::vector<std::string> open;
-    for (const std::string& symbol : expression.symbols()) {
-      if (!bound_.contains(symbol)) open.push_back(symbol);
+    if (!bound_.contains(name) || input_dims_.contains(name)) continue;
+    const std::vector<std::string> open = open_symbols(expression);
+    if (open.size() < 2) continue;
+    refuse(cat("dimension '", readable(name), "' is given, and how much of it ",
+               list_names(open, 20), " are is open; give these themselves"));
+  }
+}
+
+std::vector<std::string> DimBinder::open_symbols(const DimExpression& expression) const {
+  std::vector<std::string> open;
+  for (const std::string& symbol : expression.symbols()) {
+    if (!bound_.contains(symbol)) open.push_back(symbol);
+  }
+  return open;
+}
+
+void DimBinder::solve(const std::string& name, const DimExpression& expression,
+                      std::int64_t whole) {
+  const std::vector<std::string> open = open_symbols(expression);
+  const auto with = [&](std::int64_t size) {
+    return expression.value([&](const std::string& symbol) -> std::optional<std::int64_t> {
+      const auto known = bound_.find(symbol);
+      return known != bound_.end() ? known->second : size;
+    });
+  };
+  if (open.empty()) {
+    const auto follows = with(0);
+    if (follows && *follows != whole) {
+      refuse(cat("dimension '", readable(name), "' is given as ", whole, " and comes to ", *follows,
+                 " from the sizes given; give it once"));
     }
-    const auto with = [&](std::int64_t size) {
-      return expression.value([&](const std::string& symbol) -> std::optional<std::int64_t> {
-        const auto known = bound_.find(symbol);
-        return known != bound_.end() ? known->second : size;
-      });
-    };
-    if (open.empty()) {
-      const auto follows = with(0);
-      if (follows && *follows != whole->second) {
-        refuse(cat("dimension '", readable(name), "' is given as ", whole->second, " and comes to ",
-                   *follows, " from the sizes given; give it once"));
-      }
-    } else if (open.size() == 1) {
-      const auto at_zero = with(0), at_one = with(1);
-      const auto moderate = [](const auto& size) { return size && std::abs(*size) <= kMaxDim; };
-      if (!moderate(at_zero) || !moderate(at_one) || *at_one == *at_zero) continue;
-      const std::int64_t size = (whole->second - *at_zero) / (*at_one - *at_zero);
-      if (size >= 0 && with(size) == whole->second) bind(open.front(), size);
-    }
+  } else if (open.size() == 1) {
+    const auto at_zero = with(0), at_one = with(1);
+    const auto moderate = [](const auto& size) { return size && std::abs(*size) <= kMaxDim; };
+    if (!moderate(at_zero) || !moderate(at_one) || *at_one == *at_zero) return;
+    const std::int64_t size = (whole - *at_zero) / (*at_one - *at_zero);
+    if (size >= 0 && with(size) == whole) bind(open.front(), size);
   }
 }
 

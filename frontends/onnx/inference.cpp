@@ -164,6 +164,8 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     // A huge count stands for "until the condition fails".
     if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
   }
+  // A condition that is false from the start.
+  if (op.has(1) && op.in(1).content_size() == 1 && op.in(1).element(0) == 0) trips = 0;
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
   // A trip visits each node a few times where there are loops inside.
   const std::int64_t visits = nodes_in(body) + 1;
@@ -174,8 +176,9 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     }
     trips = follow_trips(body, inputs, trips);
   }
+  op.node.bodies.front()->trips = trips;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
-    Type type = result(body, i + 1);
+    Type type = trips == 0 && i < states ? inputs[i + 2] : result(body, i + 1);
     if (i >= states && !type.other) {  // collected over the iterations
       if (type.ranked) type.dims.insert(type.dims.begin(), trips);
     }
@@ -432,10 +435,9 @@ bool may_run(const Program& program, const Node& op, const Body& body) {
 
 double trip_count(const Program& program, const Node& op) {
   if (!is_control_flow(op)) return 1;
-  if (op.type() == "Loop" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
-    const Type& count = program.value(op.inputs[0]).type;
-    const auto trips = count.content_size() == 1 ? count.element(0) : std::nullopt;
-    if (trips && *trips >= 0 && *trips < std::int64_t{1} << 31) return static_cast<double>(*trips);
+  if (op.type() == "Loop") {
+    const std::int64_t trips = op.bodies.front()->trips;
+    return trips == kUnknownDim ? 1 : static_cast<double>(trips);
   }
   if (op.type() == "SequenceMap" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
     const auto* const held = elements_of(program.value(op.inputs[0]).type);

@@ -81,6 +81,8 @@ struct Body {
   std::vector<ValueId> constants;   ///< what its Constant nodes give
   std::vector<Node> nodes;          ///< in the file's order
   std::vector<std::int32_t> order;  ///< indices into nodes, producers first
+  /// How often a Loop runs it; kUnknownDim until inference knows.
+  std::int64_t trips = kUnknownDim;
 };
 
 struct Program {

@@ -17,8 +17,10 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "onnx/inference.h"
 #include "onnx/model.h"
 #include "onnx/node_devices.h"
+#include "onnx/program.h"
 #include "onnx/replacement.h"
 #include "onnx/skeleton.h"
 #include "onnx/types.h"
@@ -336,7 +338,7 @@ class Weights {
 /// Types of tensors that are inputs or outputs of parts alone.
 class CutTypes {
  public:
-  CutTypes(const Model& model, const Graph& graph) : model_(model) {
+  CutTypes(Model& model, const Graph& graph) : model_(model) {
     for (const auto& info : model.proto->graph().value_info()) stated_.emplace(info.name(), &info);
     for (const auto* const infos :
          {&model.proto->graph().input(), &model.proto->graph().output()}) {
@@ -358,6 +360,10 @@ class CutTypes {
       info.set_name(name);
       const auto known = known_.find(readable(name));
       const auto type = known == known_.end() ? std::nullopt : element_type(known->second);
+      if (const onnx::TypeProto* other = other_than_tensor(name)) {
+        *info.mutable_type() = *other;
+        return info.SerializeAsString();
+      }
       if (!type) {
         throw Error(ErrorCode::unsupported,
                     cat(model_.file, ": the type of '", readable(name),
@@ -370,6 +376,20 @@ class CutTypes {
   }
 
  private:
+  /// The type of a sequence or an optional; null for a tensor. Inferred where a type is not stated first.
+  const onnx::TypeProto* other_than_tensor(const std::string& name) const {
+    if (!others_) {
+      others_.emplace();
+      Program program = make_program(model_);
+      static_cast<void>(infer(program, {}, OpRules()));
+      for (const Value& value : program.values) {
+        if (value.type.other) type_to_proto(value.type, (*others_)[std::string(value.name)]);
+      }
+    }
+    const auto found = others_->find(name);
+    return found == others_->end() ? nullptr : &found->second;
+  }
+
   static std::optional<std::int32_t> element_type(DType dtype) {
     for (std::int32_t type = 1; type <= onnx::TensorProto::DataType_MAX; ++type) {
       if (type != onnx::TensorProto::STRING && tensor_info(tensor_type(type)).dtype == dtype &&
@@ -380,9 +400,10 @@ class CutTypes {
     return std::nullopt;
   }
 
-  const Model& model_;
+  Model& model_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> stated_;
   std::unordered_map<std::string, DType> known_;
+  mutable std::optional<std::map<std::string, onnx::TypeProto>> others_;
 };
 
 /// The bytes of a message, those of the file without a copy.

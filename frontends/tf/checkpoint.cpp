@@ -81,7 +81,8 @@ Checkpoint::Checkpoint(const std::filesystem::path& prefix) : index_(prefix.stri
 
 void Checkpoint::refuse(const std::string& what) const {
   throw Error(ErrorCode::invalid_file,
-              cat(source_.file, ": ", what, "; copy or save the checkpoint again, or move it away to load "
+              cat(source_.file, ": ", what,
+                  "; copy or save the checkpoint again, or move it away to load "
                   "the graph without its values"));
 }
 
@@ -99,7 +100,8 @@ std::string_view Checkpoint::block(Handle handle) const {
       bytes.size() - handle.offset - handle.size < kTrailerBytes) {
     refuse("a block reaches beyond the file");
   }
-  if (bytes[handle.offset + handle.size] != 0) refuse("a block is compressed, which TensorFlow's are not");
+  if (bytes[handle.offset + handle.size] != 0)
+    refuse("a block is compressed, which TensorFlow's are not");
   return bytes.substr(handle.offset, handle.size);
 }
 
@@ -135,7 +137,8 @@ void Checkpoint::open_data(const std::filesystem::path& prefix) {
   if (header == entries_.end()) refuse("has no header");
   for (WireReader reader(header->second, source_); reader.next();) {
     if (reader.field() == kShards) shards = reader.value();
-    if (reader.field() == kEndianness && reader.value() != 0) refuse("was written with the highest byte first");
+    if (reader.field() == kEndianness && reader.value() != 0)
+      refuse("was written with the highest byte first");
   }
   entries_.erase(header);
   if (shards > kMostShards) refuse("names more files than a checkpoint has");
@@ -143,7 +146,8 @@ void Checkpoint::open_data(const std::filesystem::path& prefix) {
   for (const auto& [name, bytes] : entries_) {
     const Entry entry = read_entry(bytes, source_, name);
     if (entry.size == 0) continue;  // of what was saved in slices, which have entries of their own
-    if (entry.shard >= shards) refuse(cat("'", readable(name), "' is in a file that the header does not count"));
+    if (entry.shard >= shards)
+      refuse(cat("'", readable(name), "' is in a file that the header does not count"));
     used.insert(entry.shard);
   }
   data_.resize(shards);

@@ -44,7 +44,8 @@ class Checkpoint {
 
   frontend::MappedFile index_;
   WireSource source_;
-  std::map<std::string, std::string_view, std::less<>> entries_;  ///< messages, by the tensor's name
+  std::map<std::string, std::string_view, std::less<>>
+      entries_;  ///< messages, by the tensor's name
   std::vector<std::shared_ptr<const frontend::MappedFile>> data_;  ///< null where nothing is in it
 };
 

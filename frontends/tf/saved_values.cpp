@@ -19,7 +19,8 @@ namespace {
 
 /// Empty for a graph alone.
 std::filesystem::path checkpoint_of(const ModelFile& file) {
-  if (file.kind == MessageKind::saved_model) return file.path.parent_path() / "variables" / "variables";
+  if (file.kind == MessageKind::saved_model)
+    return file.path.parent_path() / "variables" / "variables";
   if (file.kind != MessageKind::meta_graph || file.path.extension() != ".meta") return {};
   return std::filesystem::path(file.path).replace_extension();
 }
@@ -37,7 +38,8 @@ class Restored {
       if (node.op != "Assign" && node.op != "AssignVariableOp") continue;
       if (node.inputs.size() < 2) continue;
       const Node& variable = at(behind_identities(node.inputs[0]).node);
-      if (auto name = name_of(behind_identities(node.inputs[1])); name && is_variable(variable.op)) {
+      if (auto name = name_of(behind_identities(node.inputs[1]));
+          name && is_variable(variable.op)) {
         names_.emplace(variable.name, std::move(*name));
       }
     }
@@ -63,13 +65,16 @@ class Restored {
     for (const NodeDef& node : library.graph.nodes()) {
       if (node.op != "AssignVariableOp") continue;
       const NodeDef *copy = input(&node, 0), *read = input(&node, 1);
-      const NodeDef* original = read != nullptr && read->op == "ReadVariableOp" ? input(read, 0) : nullptr;
+      const NodeDef* original =
+          read != nullptr && read->op == "ReadVariableOp" ? input(read, 0) : nullptr;
       if (copy == nullptr || original == nullptr || !is_variable(original->op)) continue;
       if (const std::string* name = name_of(copy->name)) names_.emplace(original->name, *name);
     }
   }
 
-  [[nodiscard]] const Node& at(NodeId id) const { return program_.nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Node& at(NodeId id) const {
+    return program_.nodes[static_cast<std::size_t>(id)];
+  }
 
   [[nodiscard]] Source behind_identities(Source source) const {
     for (std::size_t left = program_.nodes.size(); left > 0; --left) {
@@ -82,7 +87,8 @@ class Restored {
 
   [[nodiscard]] std::optional<std::string> name_of(Source value) const {
     const Node& restore = at(value.node);
-    if (restore.op != "RestoreV2" || restore.inputs.size() < 3 || value.port < 0) return std::nullopt;
+    if (restore.op != "RestoreV2" || restore.inputs.size() < 3 || value.port < 0)
+      return std::nullopt;
     const std::optional<std::string> part = text_at(restore.inputs[2], value.port);
     if (!part || !part->empty()) return std::nullopt;
     return text_at(restore.inputs[1], value.port);
@@ -108,16 +114,17 @@ std::string shape_text(const Dims& dims) {
   return "[" + join(sizes) + "]";
 }
 
-void refuse_other_shape(const std::filesystem::path& prefix, const Node& variable, const TensorContent& content) {
+void refuse_other_shape(const std::filesystem::path& prefix, const Node& variable,
+                        const TensorContent& content) {
   if (variable.outputs.empty()) return;
   const Value& value = variable.outputs[0];
   const bool ranked = value.handle ? value.handle->ranked : value.ranked;
   const Dims& dims = value.handle ? value.handle->dims : value.dims;
   if (!ranked || product(dims) == kUnknownDim || dims == content.shape) return;
   throw Error(ErrorCode::invalid_file,
-              cat(prefix.string(), ".index: what was saved for '", readable(variable.name), "' has the shape ",
-                  shape_text(content.shape), ", and the variable ", shape_text(dims),
-                  "; take the checkpoint that was saved with this graph"));
+              cat(prefix.string(), ".index: what was saved for '", readable(variable.name),
+                  "' has the shape ", shape_text(content.shape), ", and the variable ",
+                  shape_text(dims), "; take the checkpoint that was saved with this graph"));
 }
 
 }  // namespace
@@ -136,15 +143,18 @@ SavedValues find_saved_values(const ModelFile& file, Library& library, const Pro
   if (variables.empty() || prefix.empty() || file.meta.restore_op.empty()) return values;
   const std::shared_ptr<const Checkpoint> checkpoint = Checkpoint::open(prefix);
   if (checkpoint == nullptr) {
-    values.notes.push_back(cat("variables begin as their initializers say, or drawn: there is no ", prefix.string(),
-                               ".index with what was learned"));
+    values.notes.push_back(cat("variables begin as their initializers say, or drawn: there is no ",
+                               prefix.string(), ".index with what was learned"));
     return values;
   }
   std::optional<Restored> restored;
   try {
     restored.emplace(file, library);
   } catch (const Error& refusal) {
-    values.notes.push_back(cat("variables begin as their initializers say, or drawn, for what restores them is not clear: ", refusal.what()));
+    values.notes.push_back(
+        cat("variables begin as their initializers say, or drawn, for what restores them is not "
+            "clear: ",
+            refusal.what()));
     return values;
   }
   std::vector<std::string> without;
@@ -159,8 +169,10 @@ SavedValues find_saved_values(const ModelFile& file, Library& library, const Pro
     values.of.emplace(variable->name, std::move(*content));
   }
   if (!without.empty()) {
-    values.notes.push_back(cat("variables that begin as their initializers say, or drawn, for the checkpoint does not have them in one piece: ",
-                               list_names(without)));
+    values.notes.push_back(
+        cat("variables that begin as their initializers say, or drawn, for the checkpoint does not "
+            "have them in one piece: ",
+            list_names(without)));
   }
   return values;
 }

@@ -235,15 +235,30 @@ TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take")
     CHECK(again["runtime_us"] == placed["runtime_us"]);
     CHECK(again["feasible"] == true);
   }
-  // The host holds a block, which a GPU computes.
+  // The host holds a block, which a GPU computes. That is told.
   const Workplace less;
   write_decoder(less, 2'900'000);
-  const Json placed = less.berth_json({"place", "decoder.graph.json", "--cluster", "tight.json",
-                                       "--for", "accelerate", "-o", "p.json", "--json"});
+  const ProcessResult told = less.berth({"place", "decoder.graph.json", "--cluster", "tight.json",
+                                         "--for", "accelerate", "-o", "p.json", "--json"});
+  CHECK_MESSAGE(told.err.find("note: what the host holds is computed on") != std::string::npos,
+                told.err);
+  const Json placed = Json::parse(told.out);
   CHECK(placed["plan"].get<std::string>().find("\"cpu\"") != std::string::npos);
   const Json again =
       less.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
   CHECK(again["runtime_us"] == placed["runtime_us"]);
+}
+
+TEST_CASE("options of a policy reach the one that a tool has instead of auto") {
+  const Workplace work;
+  write_decoder(work, 1'500'000);  // too little for all of it
+  const auto placed = [&](const std::string& option) {
+    return work.berth({"place", "decoder.graph.json", "--cluster", "tight.json", "--for", "vllm",
+                       "--set", option});
+  };
+  CHECK(placed("repair=false").err.find("repair=false") == std::string::npos);
+  CHECK(placed("nonsense=1").err.find("policy 'stages' has no option 'nonsense'") !=
+        std::string::npos);
 }
 
 TEST_CASE("a stored plan has its inputs where the tool had them") {
@@ -337,8 +352,9 @@ TEST_CASE("accelerate's host holds nothing that a GPU still has room for") {
   machine["devices"].erase(1);
   machine["devices"][0]["memory_bytes"] = 3'200'000;  // two blocks, and the largest that is sent
   work.write("one.json", machine);
-  const Json placed = work.berth_json({"place", "decoder.graph.json", "--cluster", "one.json",
-                                       "--for", "accelerate", "-o", "p.json", "--json"});
+  const ProcessResult told = work.berth({"place", "decoder.graph.json", "--cluster", "one.json",
+                                         "--for", "accelerate", "-o", "p.json", "--json"});
+  const Json placed = Json::parse(told.out);
   const Json map = Json::parse(placed["plan"].get<std::string>());
   CHECK(map["model.embed_tokens"] == 0);
   int hosted = 0;

@@ -43,7 +43,11 @@ void discrete_fourier(OpContext& op) {
     std::fill(dims.begin(), dims.end() - 1, kUnknownDim);
     return;
   }
-  if (op.has(1)) dims[*at] = number(op, 1);
+  if (op.has(1)) {
+    dims[*at] = number(op, 1);
+  } else if (one_sided && inverse && dims[*at] != kUnknownDim) {
+    dims[*at] = std::max<std::int64_t>(0, 2 * dims[*at] - 2);
+  }
   if (one_sided && !inverse) dims[*at] = add_dims(divide_dims(dims[*at], 2), 1);
 }
 /// signal [batch, samples, ..], step, window, length of a frame.

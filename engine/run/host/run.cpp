@@ -199,13 +199,14 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
 }
 
 /// The same problem where the tool's accelerators do not hold everything, with what was said of the
-/// other one.
-Task spilled(const Task& task) {
+/// other one. What is new is told.
+Task spilled(const Task& task, const RunHooks& hooks) {
   Task again = task.spilled();
   std::vector<std::string> notes = task.notes;
   for (std::string& note : again.notes) {
-    if (std::find(notes.begin(), notes.end(), note) == notes.end())
-      notes.push_back(std::move(note));
+    if (std::find(notes.begin(), notes.end(), note) != notes.end()) continue;
+    if (hooks.note) hooks.note(note);
+    notes.push_back(std::move(note));
   }
   again.notes = std::move(notes);
   again.model = task.model;
@@ -244,7 +245,7 @@ Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks
     if (error.code() != ErrorCode::infeasible || posed == nullptr || !posed->spilled) throw;
   }
   if (!outcome || (!outcome->evaluation.feasible && posed->spilled && !stopped(hooks))) {
-    const Task again = spilled(*posed);
+    const Task again = spilled(*posed, hooks);
     outcome = in_order(engine, inner, hooks, [&]() -> const Task& { return again; });
   }
   return simplified(engine, std::move(*outcome), settings, /*rivals=*/true, hooks);
@@ -355,7 +356,8 @@ std::vector<ComparedPolicy> compare_each(Engine& engine, const Task& task, const
         compare_one(engine, searches, policies, candidate, before == 0, settings, hooks));
   }
   if (any_fits(compared) || !task.spilled || stopped(hooks)) return compared;
-  return compare_each(engine, spilled(task), policies, candidates, settings, hooks, done, count);
+  return compare_each(engine, spilled(task, hooks), policies, candidates, settings, hooks, done,
+                      count);
 }
 
 std::vector<ComparedPolicy> compare_all(Engine& engine, const Task& task, const Policies& policies,

@@ -111,7 +111,6 @@ Settings search_settings(const Settings& settings) {
   inner.fallbacks.reset();
   if (policy == "auto" || policy == kStages) {
     inner.policy = kStages;
-    inner.options.clear();
     inner.options["order"] = std::string(wanted.order);
     inner.options["hosts"] = std::string(wanted.hosts);
     inner.options["within"] = within_of(settings);

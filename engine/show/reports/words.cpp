@@ -90,8 +90,11 @@ std::string advice_text(const Outcome& outcome) {
   }
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;
-  if (outcome.bound.us > 0 && outcome.gap() < kReached)
-    return "Only another machine or cheaper ops would be faster.";
+  if (outcome.bound.us > 0 && outcome.gap() < kReached) {
+    return outcome.problem->constraints() == nullptr
+               ? "Only another machine or cheaper ops would be faster."
+               : "Under these constraints only another machine or cheaper ops would be faster.";
+  }
   if (outcome.speed_up() < kSlower && outcome.trace.links.empty()) {
     return "Another device alone is faster than the one that everything is on.";
   }

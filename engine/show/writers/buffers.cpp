@@ -1,7 +1,10 @@
 #include "writers/buffers.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -172,15 +175,21 @@ std::int64_t llama_largest_tensor(const Graph& graph, const Blocks& blocks,
   };
   for (const BlockId layer : decoder.layers) {
     look(blocks[layer].ops);
-    std::int64_t experts = 0;
-    std::set<std::string> projections;
+    // One tensor has a projection of all experts: weights of the same name, or at the same place of their expert.
+    std::map<std::string, std::int64_t> merged;
+    std::map<std::string, int> place;
     for (const OpId op : expert_ops(graph, blocks, layer)) {
-      experts += graph.param_bytes(op);
       const std::string& module = blocks.module_of(op);
-      if (!module.empty()) projections.insert(module.substr(module.rfind('.') + 1));
+      for (const TensorId tensor : graph.parameters(op)) {
+        std::string name = module.substr(module.rfind('.') + 1);
+        const bool numbered =
+            std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); });
+        if (numbered) name = std::to_string(place[module]++);
+        std::int64_t& bytes = merged[name];
+        bytes += graph.bytes(tensor);
+        largest = std::max(largest, bytes);
+      }
     }
-    const auto kinds = std::max<std::int64_t>(1, static_cast<std::int64_t>(projections.size()));
-    largest = std::max(largest, experts / kinds);
   }
   for (const BlockId block : decoder.behind) look(blocks[block].ops);
   return largest;

@@ -56,14 +56,23 @@ int accelerator_count(const Cluster& cluster) {
   return count;
 }
 
-DeviceId main_accelerator(const Cluster& cluster) {
-  const auto speed = [&](DeviceId device) {
-    return std::max(cluster.device(device).flops, cluster.device(device).flops_16);
+std::int64_t largest_block_bytes(const Blocks& blocks) {
+  std::int64_t largest = 0;
+  for (const Block& block : blocks.all()) largest = std::max(largest, block.param_bytes);
+  return largest;
+}
+
+DeviceId main_accelerator(const Cluster& cluster, const Blocks& blocks) {
+  const std::int64_t largest = largest_block_bytes(blocks);
+  const auto rank = [&](DeviceId d) {
+    const Device& device = cluster.device(d);
+    const bool has_room = device.memory_bytes == kNoLimit || device.memory_bytes > largest;
+    return std::pair(has_room, std::max(device.flops, device.flops_16));
   };
   DeviceId best = kNoDevice;
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
     if (!is_gpu(cluster.device(d))) continue;
-    if (best == kNoDevice || speed(d) > speed(best)) best = d;
+    if (best == kNoDevice || rank(d) > rank(best)) best = d;
   }
   return best;
 }

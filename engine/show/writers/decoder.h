@@ -24,8 +24,10 @@ struct Decoder {
 /// The number of a GPU among GPUs; -1 for another device.
 [[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
 [[nodiscard]] int accelerator_count(const Cluster& cluster);
-/// That on which accelerate computes what a host holds: the one with the fastest arithmetic. kNoDevice
-/// where there is none.
-[[nodiscard]] DeviceId main_accelerator(const Cluster& cluster);
+/// That on which accelerate computes what a host holds: the one with the fastest arithmetic of those with
+/// room for the largest block; where none has it, of all. kNoDevice where there is none.
+[[nodiscard]] DeviceId main_accelerator(const Cluster& cluster, const Blocks& blocks);
+/// Parameters of the block that has most.
+[[nodiscard]] std::int64_t largest_block_bytes(const Blocks& blocks);
 
 }  // namespace berth::writers

@@ -170,7 +170,7 @@ ToolRules accelerate(const ToolTask& task) {
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
-  const DeviceId main = main_accelerator(task.cluster);
+  const DeviceId main = main_accelerator(task.cluster, blocks);
   if (main == kNoDevice) return rules;
   rules.cluster = held_by_hosts(task.cluster, main);
   if (!task.spill) {
@@ -178,20 +178,36 @@ ToolRules accelerate(const ToolTask& task) {
            "(accelerate computes nothing on the host while GPUs hold everything)");
     return rules;
   }
-  std::int64_t largest = 0;
-  for (const Block& block : blocks.all()) largest = std::max(largest, block.param_bytes);
+  const std::int64_t largest = largest_block_bytes(blocks);
+  const Block* smallest = nullptr;
+  for (const Block& block : blocks.all()) {
+    if (block.ops.empty()) continue;
+    if (smallest == nullptr || block.param_bytes < smallest->param_bytes) smallest = &block;
+  }
+  // accelerate computes what the host holds on the first GPU of its map, and on the host if the map has none.
+  const Device& gpu = task.cluster.device(main);
+  if (smallest != nullptr) {
+    if (gpu.memory_bytes != kNoLimit && gpu.memory_bytes - largest <= smallest->param_bytes) {
+      throw Error(
+          ErrorCode::infeasible,
+          cat("accelerate computes on ", gpu.name, " what a host holds, and its ",
+              format_bytes(gpu.memory_bytes), " have no room for a block of its own (",
+              format_bytes(smallest->param_bytes), ") beside the largest of the host's (",
+              format_bytes(largest), "); name a machine with a larger GPU, or one without GPUs"));
+    }
+    rules.constraints.push_back(rule(
+        task.graph, Kind::pin, smallest->ops, {gpu.name},
+        cat("(accelerate computes what the host holds on ", gpu.name, " where that has a block)")));
+  }
   ConstraintRule margin;
   margin.kind = Kind::memory_margin;
-  margin.devices = {task.cluster.device(main).name};
+  margin.devices = {gpu.name};
   margin.margin_bytes = largest;
   margin.text = "(accelerate needs room on the GPU for the largest block that the host holds)";
-  if (task.cluster.device(main).memory_bytes != kNoLimit &&
-      task.cluster.device(main).memory_bytes > largest) {
-    rules.constraints.push_back(std::move(margin));
-  }
+  if (gpu.memory_bytes != kNoLimit) rules.constraints.push_back(std::move(margin));
   rules.costs = offloaded(task, main);
   rules.notes.push_back(
-      cat("what the host holds is computed on ", task.cluster.device(main).name,
+      cat("what the host holds is computed on ", gpu.name,
           ", to which its weights are sent in every step: so accelerate does it"));
   return rules;
 }

@@ -119,5 +119,17 @@ TEST_CASE("shared models compute the same") {
   CHECK(compared >= 10);
 }
 
+TEST_CASE("numbers that ATen has no type for are told before a step is tried") {
+  ModelFolder models;
+  onnx::ModelProto proto =
+      parse_graph("g (float[2] x) => (float[2] y) { v = Cast<to = 1>(w) y = Mul(x, v) }", 19);
+  add_weight(proto, "w", {2}, 17);  // FLOAT8E4M3FN
+  proto.mutable_graph()->mutable_initializer(0)->set_raw_data("ab");
+  const auto program = models.load_program(proto.SerializeAsString(), {}).program;
+  const auto obstacles = two_devices()->cannot_run(*program);
+  REQUIRE(obstacles.size() == 1);
+  CHECK(obstacles[0].reason.find("tensors of type f8 are not computed with") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -132,6 +133,38 @@ TEST_CASE("parts, run one after the other, give what the model gives, to the las
   CHECK(most > 2);
   CHECK(check_parts(models, source_path("examples/models/tiny_cnn.onnx"),
                     {{"image", numbers({1, 3, 32, 32}, 6)}}, 2, 1) > 1);
+}
+
+TEST_CASE("a sequence and an optional that cross devices are declared as such") {
+  ModelFolder models;
+  const auto path = models.save(parse_graph(R"(
+      g (float[3, 4] x) => (float[3, 4] y, bool has) <int64 first = {0}> {
+        list = SequenceConstruct(x, x)
+        y = SequenceAt(list, first)
+        maybe = Optional(x)
+        has = OptionalHasElement(maybe)
+      })"));
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  for (const char* reader : {"y", "has"})
+    placement[static_cast<std::size_t>(op(*graph, reader))] = 1;
+  const TemporaryFolder folder;
+  const auto parts = models.frontend().split(path, *graph, *devices(2), placement, folder.path());
+  std::map<std::string, onnx::TypeProto> types;
+  for (const ModelPart& part : parts) {
+    onnx::ModelProto proto;
+    std::ifstream file(folder / part.file, std::ios::binary);
+    REQUIRE(proto.ParseFromIstream(&file));
+    for (const auto& info : proto.graph().output()) types[info.name()] = info.type();
+    for (const auto& info : proto.graph().input()) types[info.name()] = info.type();
+  }
+  const auto element_of = [](const onnx::TypeProto& type) {
+    return type.tensor_type().elem_type();
+  };
+  REQUIRE(types["list"].has_sequence_type());
+  CHECK(element_of(types["list"].sequence_type().elem_type()) == onnx::TensorProto::FLOAT);
+  REQUIRE(types["maybe"].has_optional_type());
+  CHECK(element_of(types["maybe"].optional_type().elem_type()) == onnx::TensorProto::FLOAT);
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that com
   // Where GPUs do not hold it: a host does, and pays for sending weights; a GPU keeps room for them.
   const ToolRules spilled = rules_of("accelerate", *graph, *cluster, /*spill=*/true);
   const auto with_host = compiled(*graph, *cluster, spilled);
-  CHECK(with_host->allowed(0, 0));
+  CHECK(with_host->allowed(of("/model/layers.1/self_attn/MatMul"), 0));
   CHECK(with_host->memory_bytes(1) == cluster->device(1).memory_bytes - 2000);
   const OpId op = of("/model/layers.1/self_attn/MatMul");
   CHECK(spilled.costs->op_us(op, cluster->kind_of(0)) ==
@@ -260,6 +260,61 @@ TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that com
                         1000 / cluster->route(0, 1).bandwidth_bytes_per_s * 1e6));
   REQUIRE(spilled.notes.size() == 1);
   CHECK(spilled.notes.front().find("gpu:0") != std::string::npos);
+}
+
+TEST_CASE(
+    "accelerate computes what a host holds on a GPU that has a block and room for the largest") {
+  const auto graph = decoder({.layers = 3});  // layers of 2,000 bytes, the others of 1,000 or 2,000
+  const auto machine = [](std::int64_t first, std::int64_t second) {
+    std::vector<Device> devices(3);
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      devices[d].host = d == 0;
+      devices[d].name = d == 0 ? "cpu:0" : "gpu:" + std::to_string(d - 1);
+      devices[d].kind = d == 0 ? "cpu" : "gpu" + std::to_string(d);
+      devices[d].flops = d == 1 ? 2e12 : 1e12;
+      devices[d].memory_bandwidth = 1e11;
+    }
+    devices[1].memory_bytes = first;
+    devices[2].memory_bytes = second;
+    LinkSpec link;
+    link.src = link.dst = "*";
+    link.bandwidth_bytes_per_s = 1e9;
+    return std::make_shared<const Cluster>("two", devices, std::vector{link});
+  };
+  const auto first_of_map = [&](const Cluster& cluster, DeviceId chosen) {
+    Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+    placement[0] = chosen;
+    placement.back() = placement[placement.size() - 2] = chosen == 1 ? 2 : 1;
+    const std::string map = plan_writer("device_map").text(*graph, cluster, placement);
+    return map.substr(0, map.find(','));
+  };
+  const auto pinned = [&](const Cluster& cluster) {
+    const auto constraints =
+        compiled(*graph, cluster, rules_of("accelerate", *graph, cluster, /*spill=*/true));
+    for (DeviceId device = 1; device < 3; ++device) {
+      if (!constraints->allowed(*graph->find_op("/model/embed_tokens/Gather"), 3 - device) &&
+          constraints->allowed(*graph->find_op("/model/embed_tokens/Gather"), device)) {
+        return device;
+      }
+    }
+    return kNoDevice;
+  };
+  SUBCASE("the faster one") {
+    const auto cluster = machine(4000, 4000);
+    CHECK(pinned(*cluster) == 1);
+    CHECK(first_of_map(*cluster, 1).find("\"model.embed_tokens\": 0") != std::string::npos);
+  }
+  SUBCASE("unless it has no room") {
+    const auto cluster = machine(1900, 4000);
+    CHECK(pinned(*cluster) == 2);
+    CHECK(first_of_map(*cluster, 2).find("\"model.embed_tokens\": 1") != std::string::npos);
+  }
+  SUBCASE("and none where none has") {
+    const auto cluster = machine(1900, 2100);
+    expect_error(
+        ErrorCode::infeasible, {"gpu:1", "no room for a block of its own", "beside the largest"},
+        [&] { static_cast<void>(rules_of("accelerate", *graph, *cluster, /*spill=*/true)); });
+  }
 }
 
 TEST_CASE("vLLM's rules: no host, embeddings and head with the outermost layers, a margin") {

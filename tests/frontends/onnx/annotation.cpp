@@ -150,6 +150,44 @@ TEST_CASE("calls of functions and Constants") {
   }
 }
 
+TEST_CASE("external data lies beside the model that is written") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }");
+  add_weight(proto, "w", {3});
+  onnx::TensorProto& weight = *proto.mutable_graph()->mutable_initializer(0);
+  weight.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* const location = weight.add_external_data();
+  location->set_key("location");
+  location->set_value("data/w.bin");
+  const auto path = models.save(proto);
+  std::filesystem::create_directories(models.folder() / "data");
+  std::ofstream(models.folder() / "data/w.bin", std::ios::binary) << std::string(12, '\1');
+  const auto graph = models.frontend().load(path, {}).graph;
+  const auto annotate = [&](const std::string& output) {
+    std::filesystem::create_directories((models.folder() / output).parent_path());
+    models.frontend().annotate(path, *graph, two_devices(),
+                               Placement(static_cast<std::size_t>(graph->op_count()), 0),
+                               models.folder() / output);
+  };
+  SUBCASE("in another folder it is copied") {
+    annotate("other/placed.onnx");
+    CHECK(content(models.folder() / "other/data/w.bin") == std::string(12, '\1'));
+    annotate("other/placed.onnx");
+  }
+  SUBCASE("and another file is not taken for it, nor replaced") {
+    std::filesystem::create_directories(models.folder() / "other/data");
+    std::ofstream(models.folder() / "other/data/w.bin") << "another";
+    expect_error(ErrorCode::io, {"other/data/w.bin: is another file than"},
+                 [&] { annotate("other/placed.onnx"); });
+    CHECK(content(models.folder() / "other/data/w.bin") == "another");
+    CHECK_FALSE(std::filesystem::exists(models.folder() / "other/placed.onnx"));
+  }
+  SUBCASE("beside the model nothing is to be done") {
+    annotate("placed.onnx");
+    CHECK(std::filesystem::exists(models.folder() / "placed.onnx"));
+  }
+}
+
 TEST_CASE("nothing is written for a placement of another graph, or where nothing can be") {
   ModelFolder models;
   const auto path = models.save(parse_model(kModel));

@@ -138,6 +138,22 @@ TEST_CASE("an expression given as a whole gives the one symbol that is not") {
   });
 }
 
+TEST_CASE("an expression given as a whole must leave one symbol open at most") {
+  ModelFolder models;
+  onnx::ModelProto proto = with_dims({{"seq"}, {"past"}});
+  auto* const shape = proto.mutable_graph()
+                          ->mutable_output(0)
+                          ->mutable_type()
+                          ->mutable_tensor_type()
+                          ->mutable_shape();
+  shape->add_dim()->set_dim_param("past + seq");
+  expect_error(ErrorCode::invalid_argument, {"'past + seq'", "'past', 'seq' are is open"}, [&] {
+    (void)models.load(proto, {{{"past + seq", 9}}, {}});
+  });
+  const LoadedModel model = models.load(proto, {{{"past + seq", 9}, {"seq", 2}}, {}});
+  CHECK(type_text(*model.graph, "y1") == "f32[7]");
+}
+
 TEST_CASE("a dimension that comes to no size is 1, with a note") {
   ModelFolder models;
   const LoadedModel model = models.load(with_dims({{"n", "n - 4"}}), {{{"n", 2}}, {}});

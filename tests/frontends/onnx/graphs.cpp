@@ -253,6 +253,18 @@ TEST_CASE("a Loop has the work of its body times its trips") {
     CHECK(model.graph->stated_work(loop)->flops >= 5 * 2 * 2 * 3 * 3);
     CHECK(model.graph->stated_work(loop)->launches >= 10);
   }
+  SUBCASE("none, by a condition that is false at first") {
+    onnx::ModelProto proto = parse_graph(
+        "g (float[2,3] x, float[3,3] w) => (y, all) <int64 m = {5}, bool no = {0}> { y, all = "
+        "Loop(m, no, x) <body = b "
+        "(int64 i, bool c, float[2,3] s) => (bool d, float[2,3] t, float[2,3] u) { d = Identity(c) "
+        "t = MatMul(s, w) "
+        "u = Relu(t) }> }");
+    const LoadedModel model = models.load(proto);
+    CHECK(type_text(*model.graph, "y") == "f32[2,3]");
+    CHECK(type_text(*model.graph, "all") == "f32[0,2,3]");
+    CHECK(model.graph->stated_work(op(*model.graph, "y"))->flops == 0);
+  }
   SUBCASE("unknown: counted once, with a note") {
     onnx::ModelProto proto = parse_graph(kGraph);
     proto.mutable_graph()->mutable_node(0)->set_input(0, "");
@@ -315,6 +327,8 @@ TEST_CASE("a dimension that grows in a loop has its last size after it") {
         "n) t = Concat<axis = 0>(s, x) u = Relu(x) }> }"));
     CHECK(type_text(*model.graph, "y") == "f32[8,3]");
     CHECK(type_text(*model.graph, "all") == "f32[3,2,3]");
+    // Three trips of three ops, not the five that are stated.
+    CHECK(model.graph->stated_work(op(*model.graph, "y"))->launches == 9);
   }
   SUBCASE("which is not known where their number is not") {
     onnx::ModelProto proto = parse_graph(kGraph);

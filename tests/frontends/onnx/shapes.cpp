@@ -155,6 +155,8 @@ TEST_CASE("Fourier transforms") {
       {"(float[2,9,2] x) => (y) <int64 n = {16}, int64 a = {1}> { y = DFT<onesided = 1, inverse = "
        "1>(x, n, a) }",
        "f32[2,16,1]"},
+      {"(float[2,9,2] x) => (y) <int64 a = {1}> { y = DFT<onesided = 1, inverse = 1>(x, , a) }",
+       "f32[2,16,1]"},
       {"(float[2,100,1] x, float[20] w) => (y) <int64 s = {10}> { y = STFT(x, s, w) }",
        "f32[2,9,11,2]"},
   };

@@ -22,7 +22,8 @@ LoadedProgram load_program(const fs::path& path, const LoadOptions& options = {}
 const TensorContent* value_of(const Program& program, const std::string& name) {
   for (const Instruction& op : program.instructions) {
     const bool variable = op.type == "VarHandleOp" || op.type == "VariableV2";
-    if (variable && op.name.find(name) != op.name.npos) return op.attribute<TensorContent>("initial_value");
+    if (variable && op.name.find(name) != op.name.npos)
+      return op.attribute<TensorContent>("initial_value");
   }
   FAIL("no variable is named ", name);
   return nullptr;
@@ -40,7 +41,9 @@ std::vector<Number> numbers(const TensorContent* content) {
   return out;
 }
 
-fs::path file(const std::string& name) { return test::source_path("tests/frontends/tf/data") / name; }
+fs::path file(const std::string& name) {
+  return test::source_path("tests/frontends/tf/data") / name;
+}
 
 TEST_CASE("a SavedModel's variables have the values of its checkpoint") {
   const LoadedProgram loaded = load_program(file("saved_values"));
@@ -72,7 +75,8 @@ TEST_CASE("a graph of TensorFlow 1 has those of the checkpoint of its name") {
   CHECK(numbers<float>(value_of(program, "row")) == std::vector<float>{5, 6});
   SUBCASE("but for variables that were saved in parts") {
     CHECK(says(loaded,
-               "variables that begin as their initializers say, or drawn, for the checkpoint does not have them in one "
+               "variables that begin as their initializers say, or drawn, for the checkpoint does "
+               "not have them in one "
                "piece: 'table/part_0', 'table/part_1'"));
   }
 }
@@ -89,15 +93,16 @@ TEST_CASE("a checkpoint that is not there is said") {
   const Copy copy;
   fs::remove_all(copy.model / "variables");
   const LoadedProgram loaded = load_program(copy.model);
-  CHECK(says(loaded, "variables begin as their initializers say, or drawn: there is no " + copy.index.string() +
-                         " with what was learned"));
+  CHECK(says(loaded, "variables begin as their initializers say, or drawn: there is no " +
+                         copy.index.string() + " with what was learned"));
 }
 
 TEST_CASE("a data file that is not there or too short") {
   const Copy copy;
   SUBCASE("missing") {
     fs::remove(copy.data);
-    test::expect_error(ErrorCode::not_found, {copy.data.string()}, [&] { load_program(copy.model); });
+    test::expect_error(ErrorCode::not_found, {copy.data.string()},
+                       [&] { load_program(copy.model); });
   }
   SUBCASE("cut short") {
     fs::resize_file(copy.data, 40);
