@@ -22,14 +22,19 @@ constexpr double kSecondsPerGB = 2;
 /// Share of an update's samples that teach where only the best do.
 constexpr double kBestShare = 0.1;
 
+/// What breaks a rule and lacks no memory counts as if a GB lacked.
+double lacking_gb(const Evaluation& evaluation) {
+  if (!evaluation.feasible && evaluation.excess_bytes == 0) return 1;
+  return static_cast<double>(evaluation.excess_bytes) / 1e9;
+}
+
 double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
   const double seconds = evaluation.objective_us / 1e6;
   switch (reward) {
     case RefineOptions::Reward::log:
       break;
     case RefineOptions::Reward::seconds:
-      return std::min(kFailure,
-                      seconds + kSecondsPerGB * static_cast<double>(evaluation.excess_bytes) / 1e9);
+      return std::min(kFailure, seconds + kSecondsPerGB * lacking_gb(evaluation));
     case RefineOptions::Reward::root:
       return evaluation.feasible ? std::sqrt(seconds) : kFailure;
   }

@@ -125,8 +125,11 @@ double log_cost(const Evaluation& evaluation) {
   for (const std::int64_t bytes : evaluation.peak_bytes) {
     peak = std::max(peak, static_cast<double>(bytes));
   }
-  return std::log(std::max(evaluation.objective_us, 1e-9)) +
-         kMemoryWeight * static_cast<double>(evaluation.excess_bytes) / peak;
+  // What breaks a rule and lacks no memory counts as if a device's whole memory lacked.
+  const double lacks = evaluation.feasible || evaluation.excess_bytes > 0
+                           ? static_cast<double>(evaluation.excess_bytes) / peak
+                           : 1;
+  return std::log(std::max(evaluation.objective_us, 1e-9)) + kMemoryWeight * lacks;
 }
 
 Judged search_neighbourhoods(Evaluator& evaluator, const PlaceContext& context, Judged start,

@@ -197,13 +197,16 @@ class Writer {
     node.device = device_of(replica, index);
     if (node.device.empty()) node.device = def.device;
     const auto op = in_step ? op_of(index) : std::nullopt;
-    const bool reduced = op && source_.training.reads_reduced[static_cast<std::size_t>(*op)];
+    std::span<const TensorId> reduced;  // what the op reads, if it reads gradients of all replicas
+    if (op && source_.training.reads_reduced[static_cast<std::size_t>(*op)]) {
+      reduced = source_.graph.inputs(*op);
+    }
     for (std::size_t i = 0; i < def.inputs.size(); ++i) {
       const std::string_view input = def.inputs[i];
       const std::size_t from = source_of(input);
       const bool control = input.starts_with("^");
-      if (reduced && !control) {
-        const auto gradient = gradient_of_.find(source_.graph.inputs(*op)[i]);
+      if (!reduced.empty() && !control) {
+        const auto gradient = gradient_of_.find(reduced[i]);
         if (gradient != gradient_of_.end()) {
           node.inputs.push_back(cat("reduce/", gradient->second));
           continue;

@@ -110,14 +110,17 @@ class ExactPolicy final : public Policy {
     // A coarser grain than co-location asks for leaves placements out.
     const bool finest = problem.groups().count() == problem.finest_groups()->count();
     PolicyAnswer answer({});
-    if (finest) {
+    if (finest && !evaluator.measures()) {
       answer.proven = {search.bound_us(),
                        search.exhausted() ? "exact search" : "unfinished exact search"};
     }
     if (!search.exhausted()) answer.end = SearchEnd::budget;
-    answer.notes.push_back(!search.exhausted() ? "stopped after " + looked
-                           : finest            ? "proven optimal after " + looked
-                                               : "the best for these groups after " + looked);
+    answer.notes.push_back(
+        !search.exhausted() ? "stopped after " + looked
+        : evaluator.measures()
+            ? "no proof: bounds of simulated costs left out what may be faster measured; " + looked
+        : finest ? "proven optimal after " + looked
+                 : "the best for these groups after " + looked);
     report(best, answer.notes.back());
     return answer;
   }

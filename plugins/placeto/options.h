@@ -87,12 +87,18 @@ inline constexpr auto kOptions =
 /// seconds, undiscounted; an entropy of 1. Deviations:
 ///   - pools are means, an option of that code: with sums the network is certain from the start on
 ///     graphs of long sequences (nmt);
-///   - the entropy falls to 0 as the paper says; in the code it does so only where told.
+///   - the entropy falls to 0 as the paper says; in the code it does so only where told;
+///   - a baseline is of episodes with the same start, which are the other seven of the update; the released code averages
+///     those of past updates too, from whatever they began with;
+///   - start times are divided by the largest of the graph, devices that cannot run a group are not chosen, and memory
+///     that lacks always costs.
 inline constexpr learning::FormValue kPublished[] = {
-    {"grouping", "placeto"}, {"neighbourhood", "0"},    {"devices", "one_hot"},
-    {"layers", "2"},         {"lookahead", "false"},    {"aggregate", "mean_pools"},
-    {"samples", "8"},        {"learning_rate", "1e-3"}, {"entropy", "1"},
-    {"reward", "seconds"},   {"discount", "1"},         {"advantages", "plain"},
-    {"starts", "random"}};
+    {"grouping", "placeto"}, {"neighbourhood", "0"},
+    {"devices", "one_hot"},  {"layers", "2"},
+    {"lookahead", "false"},  {"aggregate", "mean_pools"},
+    {"samples", "8"},        {"learning_rate", "1e-3"},
+    {"entropy", "1"},        {"reward", "seconds"},
+    {"discount", "1"},       {"advantages", "plain"},
+    {"starts", "random"},    {"passes", "1"}};
 
 }  // namespace berth::placeto

@@ -37,8 +37,12 @@ class SinglePolicy final : public Policy {
       }
       std::ostringstream line;
       line << (refused.empty() ? "" : "; ") << "with '" << cluster.device(device).name << "', '"
-           << cluster.device(evaluation.worst_device).name << "' lacks " << evaluation.excess_bytes
-           << " bytes";
+           << cluster.device(evaluation.worst_device).name << "' ";
+      if (evaluation.excess_bytes > 0) {
+        line << "lacks " << evaluation.excess_bytes << " bytes";
+      } else {
+        line << "has ops that are to be apart, or the evaluator refuses it";
+      }
       if (refused.size() < kLongEnough) refused += line.str();
     }
     throw Error(ErrorCode::infeasible, "no single device holds the graph: " + refused +

@@ -3,17 +3,73 @@
 --
 -- A fingerprint is { settings = { name = value }, problems = { of_problem(..), .. } }.
 
+local bit = require "bit"
 local sources = require "berth.sources"
 
 local fingerprints = {}
+
+-- Eight digits for a sequence of values, which others do not have but by chance (FNV-1a).
+local function digest(add_all)
+  local hash = 0x811c9dc5
+  add_all(function(value)
+    local text = tostring(value)
+    for i = 1, #text do hash = bit.tobit(bit.bxor(hash, text:byte(i)) * 0x01000193LL) end
+    hash = bit.bxor(hash, 0xff)
+  end)
+  return bit.tohex(hash)
+end
+
+local function of_costs(problem)
+  local costs = problem:costs()
+  return digest(function(add)
+    for op = 1, problem:graph():op_count() do
+      for kind = 1, #problem:cluster():kinds() do add(costs:op_us(op, kind)) end
+      add(costs:workspace_bytes(op))
+    end
+  end)
+end
+
+local function of_machine(problem)
+  local cluster = problem:cluster()
+  return digest(function(add)
+    for device = 1, cluster:device_count() do
+      add(problem:memory_bytes(device))
+      add(cluster:device(device).op_overhead_us)
+      for other = 1, cluster:device_count() do
+        if other ~= device then
+          local route = cluster:route(device, other)
+          add(route.bandwidth_bytes_per_s)
+          add(route.latency_us)
+          add(route.receiver_us)
+          add(route.parallel)
+        end
+      end
+    end
+  end)
+end
+
+local function of_constraints(problem)
+  return digest(function(add)
+    for group = 1, problem:groups():count() do
+      for device = 1, problem:cluster():device_count() do add(problem:can_run(group, device)) end
+    end
+    for _, separation in ipairs(problem:separations()) do
+      for _, part in ipairs(separation) do add(table.concat(part, ",")) end
+      add ";"
+    end
+  end)
+end
 
 function fingerprints.of_problem(problem)
   local graph, cluster = problem:graph(), problem:cluster()
   return { graph = graph:name(), ops = graph:op_count(), groups = problem:groups():count(),
     cluster = cluster:name(), devices = cluster:device_count(), objective = problem:objective(),
     semantics = problem:semantics(),
-    -- Other costs, sizes or links give another runtime.
-    one_device_us = problem:evaluate(problem:one_device(1)).objective_us }
+    -- Other sizes give another runtime.
+    one_device_us = problem:evaluate(problem:one_device(1)).objective_us,
+    -- What differs last is named last: these are digests.
+    ["the costs"] = of_costs(problem), ["the links and memory"] = of_machine(problem),
+    ["what constraints allow"] = of_constraints(problem) }
 end
 
 -- The first key in which two tables differ, and both values.

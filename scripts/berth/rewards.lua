@@ -27,8 +27,10 @@ local rewards = {}
 
 local US_PER_S, BYTES_PER_GB = 1e6, 1e9
 
--- Bytes by which the worst device is over the limit.
+-- Bytes by which the worst device is over the limit. What breaks a rule and lacks no memory, such as ops that are to be
+-- apart, counts as if a GB lacked.
 local function excess_bytes(evaluation, memory_limit_bytes)
+  if not evaluation.feasible and evaluation.excess_bytes == 0 then return BYTES_PER_GB end
   if memory_limit_bytes == huge then return evaluation.excess_bytes end
   local peak = 0
   local peaks = evaluation.peak_bytes

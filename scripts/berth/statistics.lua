@@ -56,6 +56,14 @@ end
 -- equal.
 --   ARGS    xs, ys  arrays of numbers of one length
 function statistics.spearman(xs, ys)
+  if #xs ~= #ys then
+    error(("statistics.spearman: %d values against %d; give pairs"):format(#xs, #ys), 2)
+  end
+  for i = 1, #xs do
+    if xs[i] ~= xs[i] or ys[i] ~= ys[i] then
+      error(("statistics.spearman: pair %d is %s and %s; give numbers"):format(i, tostring(xs[i]), tostring(ys[i])), 2)
+    end
+  end
   local a, b = ranks(xs), ranks(ys)
   local mean = (#xs + 1) / 2
   local ab, aa, bb = 0, 0, 0

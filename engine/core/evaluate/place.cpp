@@ -243,6 +243,14 @@ void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answe
                      ? evaluator.bound()
                      : lower_bound(evaluator.problem(), effort);
   if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
+  // An evaluator of the caller's that says less than the costs can bear: bounds of these say nothing of it.
+  if (result.evaluation.feasible && result.evaluation.objective_us < result.bound.us * (1 - 1e-6)) {
+    result.bound = {};
+    result.notes.emplace_back(
+        "no bound is known: the evaluator finds less than what the problem's costs allow; one of a "
+        "machine, or of other "
+        "costs, measures");
+  }
 }
 
 /// Odd, so that one of them is the median. All above the true median, or all below, are 2 in 2^7: the
@@ -382,7 +390,8 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   PolicyAnswer answer = answer_of(policy, evaluator, context, *call, result);
   judge(policy, evaluator, answer, effort, result);
   result.end = end_of(answer, result, call->stops);
-  result.notes = std::move(answer.notes);
+  result.notes.insert(result.notes.begin(), std::make_move_iterator(answer.notes.begin()),
+                      std::make_move_iterator(answer.notes.end()));
   result.placement = std::move(answer.placement);
   if (answer.learned) {
     result.learned = figures_of(evaluator, std::move(*answer.learned), result);

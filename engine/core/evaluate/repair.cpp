@@ -368,6 +368,14 @@ Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPl
     }
   }
   std::ostringstream message;
+  if (evaluation.excess_bytes == 0) {
+    throw Error(ErrorCode::infeasible,
+                "no placement that is feasible was found: no memory lacks, and constraints that "
+                "separate ops, or the "
+                "evaluator, refuse what was tried; use finer groups or more devices, or set "
+                "repair=false to get the "
+                "placement all the same");
+  }
   message << "memory is short: device '" << problem.cluster().device(evaluation.worst_device).name
           << "' exceeds its memory by " << format_bytes(evaluation.excess_bytes)
           << " and moving groups elsewhere does not help; use finer groups, more devices or "

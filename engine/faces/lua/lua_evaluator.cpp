@@ -45,6 +45,12 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
   const Value worst = field("worst_device");
   if (worst.present()) out.worst_device = worst.id(devices);
   out.excess_bytes = bytes_of(field("excess_bytes"));
+  if (out.excess_bytes > 0 && feasible.present() && out.feasible) {
+    feasible.refuse("it is true, and excess_bytes says what memory lacks");
+  }
+  out.feasible = out.feasible && out.excess_bytes == 0;
+  // Searches take something off the device that is over its limit.
+  if (!out.feasible && out.worst_device == kNoDevice) out.worst_device = 0;
   const auto array = [&](const char* key) {
     const Value value = field(key);
     std::vector<double> numbers =

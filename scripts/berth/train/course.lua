@@ -2,7 +2,9 @@
 
 local berth = require "berth"
 local checkpoint = require "berth.train.checkpoint"
+local defaults = require("berth.train.options").DEFAULTS
 local events = require "berth.events"
+local known = require "berth.known"
 local ranking = require "berth.train.ranking"
 local rewards = require "berth.rewards"
 local sampling = require "berth.train.sampling"
@@ -18,12 +20,7 @@ local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "signal", "entr
 local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
   "signal", "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
 
--- The policy's own placements of all problems: with which greedy episodes from the best single device end.
---   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
---                    better is followed by one from there, so often at most
---   RETURN  array of { placement =, evaluation = (of the policy's own), best = (the same of the best state on the
---           way), start = (evaluation of where the first pass began) }
-function course.evaluate(options)
+local function own_placements(options)
   local results = {}
   for i, problem in ipairs(options.problems) do
     local initial, result = "single", {}
@@ -41,6 +38,23 @@ function course.evaluate(options)
     results[i] = result
   end
   return results
+end
+
+-- What course.evaluate reads; a training's other options may be there too.
+local READ = { policy = true, problems = true, traversal = true, evaluators = true, passes = true, score = true }
+
+-- The policy's own placements of all problems: with which greedy episodes from the best single device end.
+--   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
+--                    better is followed by one from there, so often at most
+--   RETURN  array of { placement =, evaluation = (of the policy's own), best = (the same of the best state on the
+--           way), start = (evaluation of where the first pass began) }
+function course.evaluate(options)
+  for name in pairs(options) do
+    if not READ[name] and defaults[name] == nil then
+      error(("train.evaluate: unknown option '%s'%s"):format(tostring(name), known.text(tostring(name), READ)), 2)
+    end
+  end
+  return own_placements(options)
 end
 
 local function measures(options, i)
@@ -92,7 +106,7 @@ function course.after_update(training, record)
   local options, state, memories = training.options, training.state, training.memories
   if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
     local sum = 0
-    for i, result in ipairs(course.evaluate(options)) do
+    for i, result in ipairs(own_placements(options)) do
       sum = sum + result.evaluation.objective_us
       memories[i].note(result.best.placement, result.best.evaluation)
     end
@@ -123,7 +137,7 @@ function course.conclude(training, stopped)
   if stopped and options.checkpoint ~= "" then
     checkpoint.save(options.checkpoint, options, state, training.memories)
   end
-  local greedy = course.evaluate(options)
+  local greedy = own_placements(options)
   local best, start = {}, {}
   for i, memory in ipairs(training.memories) do
     memory.note(greedy[i].best.placement, greedy[i].best.evaluation)

@@ -94,6 +94,9 @@ local function array(or_false)
   end
 end
 
+local STARTS = { best = true, contiguous = true, earliest = true, latest = true, none = true, random = true,
+                 shared = true, single = true, zero = true }
+
 local RANGES = {
   policy = { "a policy: berth.policy(name, options)",
     function(value) return type(value) ~= "boolean" and type(value) ~= "number" and type(value) ~= "string" end },
@@ -113,8 +116,8 @@ local RANGES = {
   valid_only_after = { "a number of updates", function(value)
     return type(value) == "number" and value >= 0 end },
   samples = { whole(1) }, batch = { whole(0) }, traversal = { of_type "string" },
-  initial = { "a start's name or a function", function(value)
-    return type(value) == "string" or type(value) == "function" end },
+  initial = { "best, contiguous, earliest, latest, none, random, shared, single, zero, or a function", function(value)
+    return STARTS[value] or type(value) == "function" end },
   workers = { "a table", function(value) return value == false or type(value) == "table" end },
   seed = { whole(0, 9e9) },  -- with the update's number behind it a seed is still a whole number
   finalists = { whole(1) }, evaluate_every = { whole(0) },

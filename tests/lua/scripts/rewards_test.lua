@@ -30,6 +30,13 @@ check.test("memory over the limit costs seconds per GB, up to the clamp", functi
   check.near(rewards.cost { log = true, memory_penalty = 1 }(evaluation(1, nil, 1e9)), math.log(2))
 end)
 
+check.test("what breaks a rule costs as if a GB lacked", function()
+  local apart = evaluation(1)
+  apart.feasible = false
+  check.near(rewards.cost {}(apart), 3)
+  check.near(rewards.improvement()(evaluation(1.5), apart), -1.5)
+end)
+
 check.test("terminal rewards come at the end", function()
   local terminal, root = rewards.terminal(), rewards.sqrt { failing = -7 }
   check.equal({ terminal(evaluation(9), evaluation(4), false), root(nil, evaluation(4), false) },

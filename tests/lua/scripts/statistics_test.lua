@@ -24,6 +24,12 @@ check.test("options have names", function()
   check.fails("statistics.sign_test: unknown option 'alternativ'", statistics.sign_test, { 1 }, { 2 }, { alternativ = "less" })
 end)
 
+check.test("a rank correlation is of pairs of numbers", function()
+  check.near(statistics.spearman({ 1, 2, 3 }, { 10, 30, 20 }), 0.5)
+  check.fails("statistics.spearman: 3 values against 2; give pairs", statistics.spearman, { 1, 2, 3 }, { 1, 2 })
+  check.fails("statistics.spearman: pair 2 is 5 and nan", statistics.spearman, { 1, 5 }, { 1, 0 / 0 })
+end)
+
 check.test("the signed-rank test gives SciPy's figures", function()
   local xs, ys = against_zero(MAIZE)
   local both = statistics.wilcoxon(xs, ys)

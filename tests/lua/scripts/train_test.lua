@@ -353,10 +353,73 @@ check.test("a checkpoint of another training is refused with what differs", func
     evaluators = { berth.evaluator(two_chains(4), { measures = true, evaluate = function() return {} end }) } })
   check.fails("option of the policy, init_seed = nil, and here it is 2", train.episodes, options { checkpoint = path,
     policy = berth.policy("placeto", { weights = "none", init_seed = 2 }) })
+  -- The same devices with other links, other costs, less memory, or a rule more.
+  local chains = two_chains(4)
+  local function machine(bandwidth, memory)
+    local cluster = { name = chains:cluster():name(), devices = {}, links = {} }
+    for device = 1, chains:cluster():device_count() do
+      cluster.devices[device] = chains:cluster():device(device)
+      cluster.devices[device].memory_bytes = memory or cluster.devices[device].memory_bytes
+    end
+    cluster.links[1] = { src = "*", dst = "*", bandwidth_bytes_per_s = bandwidth }
+    return berth.cluster(cluster)
+  end
+  local function refused(what, changed)
+    check.fails("problem 1, " .. what .. " = ", train.episodes, options { checkpoint = path, problems = { changed } })
+  end
+  refused("the links and memory", chains:with(chains:costs(), machine(12345)))
+  refused("the links and memory", chains:with(chains:costs(), machine(1e9, 54321)))
+  refused("one_device_us", berth.problem { graph = chains:graph(), cluster = chains:cluster(), costs = chains:costs(),
+    constraints = { { separate = { "op1", "op5" } } } })
   check.equal(read(path) == before, true)
   check.equal(train.episodes(options { checkpoint = path, count = 3 }).updates, 3)
   train.episodes(options { checkpoint = path, count = 2, samples = 5, resume = false })
   check.equal(read(path) == before, false)
+end)
+
+check.test("a start is one of those that there are, and an evaluation has its own options", function()
+  check.fails("train_test.lua:%d+: train: option 'initial' is \"beste\"; give best, contiguous", function()
+    train.episodes(options { initial = "beste" })
+  end)
+  check.fails("train_test.lua:%d+: train.evaluate: unknown option 'pases'; did you mean 'passes'", function()
+    train.evaluate(options { pases = 2 })
+  end)
+end)
+
+check.test("an evaluator that says no more than that nothing fits", function()
+  local problem = two_chains(4)
+  local function never() return berth.evaluator(problem, { evaluate = function(placements)
+    local found = {}
+    for i = 1, #placements do found[i] = { objective_us = 5, feasible = false } end
+    return found
+  end }) end
+  for _, name in ipairs { "placeto", "seq2seq", "doppler", "hdp", "single", "mcmc", "heft", "instant" } do
+    local done, told = pcall(function()
+      return berth.policy(name):place(problem, { evaluator = never(), budget_s = 0.2, threads = 1 })
+    end)
+    if done then
+      check.equal(told ~= nil, true)
+    else
+      check.equal({ name, told:find("lacks 0", 1, true) or told:find("by 0 B", 1, true) }, { name, nil })
+    end
+  end
+  local wrong = berth.evaluator(problem, { evaluate = function() return { { objective_us = 5, feasible = true,
+    excess_bytes = 7 } } end })
+  check.fails("it is true, and excess_bytes says what memory lacks", wrong.evaluate, wrong, problem:one_device(1))
+end)
+
+check.test("bounds of simulated costs say nothing of another machine", function()
+  local problem = two_chains(4)
+  local quick = berth.evaluator(problem, { evaluate = function(placements)
+    local found = {}
+    for i, placement in ipairs(placements) do
+      found[i] = { objective_us = problem:evaluate(placement).objective_us / 10 }
+    end
+    return found
+  end })
+  local _, outcome = berth.policy("m-etf"):place(problem, { evaluator = quick, threads = 1 })
+  check.equal({ outcome.ended, outcome.bound_us or 0 }, { "done", 0 })
+  check.equal(table.concat(outcome.notes, " "):find("no bound is known: the evaluator finds less", 1, true) ~= nil, true)
 end)
 
 check.test("the best is that of the score where there is one", function()
