@@ -67,7 +67,7 @@ function fingerprints.of_problem(problem)
     semantics = problem:semantics(),
     -- Other sizes give another runtime.
     one_device_us = problem:evaluate(problem:one_device(1)).objective_us,
-    -- What differs last is named last: these are digests.
+    -- Digests: named last, for they say least of what differs.
     ["the costs"] = of_costs(problem), ["the links and memory"] = of_machine(problem),
     ["what constraints allow"] = of_constraints(problem) }
 end

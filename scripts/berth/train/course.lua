@@ -40,7 +40,7 @@ local function own_placements(options)
   return results
 end
 
--- What course.evaluate reads; a training's other options may be there too.
+-- The options of course.evaluate; a training's others may be there too.
 local READ = { policy = true, problems = true, traversal = true, evaluators = true, passes = true, score = true }
 
 -- The policy's own placements of all problems: with which greedy episodes from the best single device end.
