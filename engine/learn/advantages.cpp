@@ -22,7 +22,7 @@ constexpr double kSecondsPerGB = 2;
 /// Share of an update's samples that teach where only the best do.
 constexpr double kBestShare = 0.1;
 
-/// What breaks a rule and lacks no memory counts as if a GB lacked.
+/// A placement that breaks a rule and lacks no memory counts as if a GB lacked.
 double lacking_gb(const Evaluation& evaluation) {
   if (!evaluation.feasible && evaluation.excess_bytes == 0) return 1;
   return static_cast<double>(evaluation.excess_bytes) / 1e9;

@@ -125,7 +125,7 @@ double log_cost(const Evaluation& evaluation) {
   for (const std::int64_t bytes : evaluation.peak_bytes) {
     peak = std::max(peak, static_cast<double>(bytes));
   }
-  // What breaks a rule and lacks no memory counts as if a device's whole memory lacked.
+  // A placement that breaks a rule and lacks no memory counts as if a device's whole memory lacked.
   const double lacks = evaluation.feasible || evaluation.excess_bytes > 0
                            ? static_cast<double>(evaluation.excess_bytes) / peak
                            : 1;
