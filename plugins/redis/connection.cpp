@@ -196,7 +196,7 @@ void Connection::secure(const Endpoint& endpoint, const std::shared_ptr<EVP_PKEY
 
 void Connection::append(int count, const char** parts, const std::size_t* bytes) {
   char* text = nullptr;
-  const int size = redisFormatCommandArgv(&text, count, parts, bytes);
+  const auto size = redisFormatCommandArgv(&text, count, parts, bytes);
   if (size < 0) throw std::bad_alloc();
   const std::unique_ptr<char, decltype(&redisFreeCommand)> kept(text, &redisFreeCommand);
   output_.append(text, static_cast<std::size_t>(size));
