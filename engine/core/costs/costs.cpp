@@ -227,7 +227,7 @@ Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> work
     }
     for (std::size_t op = 0; op < ops; ++op) {
       if (!(us[kind][op] >= 0)) {
-        refuse(cat("op #", op, " (counted from 0) on kind #", kind, " costs ", us[kind][op],
+        refuse(cat("op ", op, " on kind ", kind, " (both counted from 0) costs ", us[kind][op],
                    " us; a cost is 0 or more, or infinite where the kind cannot run the op"));
       }
     }
