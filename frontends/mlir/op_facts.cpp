@@ -7,6 +7,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace berth_mlir {
 namespace {
@@ -442,40 +443,88 @@ double trips_of(mlir::Operation& op) {
 
 }  // namespace
 
+namespace {
+
+/// The function that an op calls; null for any other op.
+mlir::Operation* callee_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type != "func.call" && type != "call") return nullptr;
+  auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
+  return name ? mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr()) : nullptr;
+}
+
+/// Ops within one op, calls followed, and how often each runs.
+class Inside {
+ public:
+  explicit Inside(berth_builder* scratch) : scratch_(scratch) {}
+
+  [[nodiscard]] llvm::ArrayRef<double> times() const { return times_; }
+
+  berth_status add(mlir::Operation& root, double base) {
+    berth_status status = BERTH_OK;
+    root.walk([&](mlir::Operation* inner) {
+      if (inner == &root || status != BERTH_OK || times_.size() >= kMostOps) return;
+      // Ops that run at every element of an op are counted with it.
+      double trips = base * trips_of(root);
+      for (mlir::Operation* parent = inner->getParentOp(); parent != &root;
+           parent = parent->getParentOp()) {
+        if (runs_per_element(*parent)) return;
+        trips *= trips_of(*parent);
+      }
+      mlir::Operation* const callee = callee_of(*inner);
+      if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {
+        calls_.push_back(callee);
+        status = add(*callee, trips);
+        calls_.pop_back();
+        return;
+      }
+      if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
+      status = add_alone(*inner, scratch_, static_cast<std::int32_t>(times_.size()));
+      times_.push_back(std::min(trips, 1e15));
+    });
+    return status;
+  }
+
+ private:
+  static constexpr std::size_t kDeepest = 64;
+  static constexpr std::size_t kMostOps = 1'000'000;  // calls of calls may double without end
+
+  berth_builder* scratch_;
+  llvm::SmallVector<double> times_;  // of each op
+  llvm::SmallVector<mlir::Operation*> calls_;
+};
+
+}  // namespace
+
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
   berth_builder* scratch = nullptr;
   if (berth_status status = berth_builder_new(BERTH_TEXT("body"), BERTH_TEXT("mlir"), &scratch)) {
     return status;
   }
-  llvm::SmallVector<double> times;  // of each op
-  berth_status status = BERTH_OK;
-  op.walk([&](mlir::Operation* inner) {
-    if (inner == &op || status != BERTH_OK) return;
-    // Ops that run at every element of an op are counted with it.
-    double trips = trips_of(op);
-    for (mlir::Operation* parent = inner->getParentOp(); parent != &op;
-         parent = parent->getParentOp()) {
-      if (runs_per_element(*parent)) return;
-      trips *= trips_of(*parent);
-    }
-    if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
-    status = add_alone(*inner, scratch, static_cast<std::int32_t>(times.size()));
-    times.push_back(std::min(trips, 1e15));
-  });
+  Inside inside(scratch);
+  berth_status status = inside.add(op, 1);
   berth_graph* graph = nullptr;
   if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
   berth_work sum = BERTH_WORK_INIT;
   sum.launches = 0;
-  for (std::size_t i = 0; i < times.size() && status == BERTH_OK; ++i) {
+  double largest = -1;
+  for (std::size_t i = 0; i < inside.times().size() && status == BERTH_OK; ++i) {
     berth_work work = BERTH_WORK_INIT;
     status = berth_graph_op_work(graph, static_cast<std::int32_t>(i), &work);
-    sum.flops += work.flops * times[i];
-    sum.bytes += work.bytes * times[i];
-    sum.launches += work.launches * times[i];
+    const double times = inside.times()[i];
+    sum.flops += work.flops * times;
+    sum.bytes += work.bytes * times;
+    sum.launches += work.launches * times;
+    // The largest part says what kind of work it is.
+    if ((work.flops + work.bytes) * times <= largest) continue;
+    largest = (work.flops + work.bytes) * times;
+    sum.op_class = work.op_class;
+    sum.dtype = work.dtype;
   }
+  if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
   berth_release(graph);
   berth_release(scratch);
-  return status != BERTH_OK ? status : berth_builder_work(builder, id, &sum);
+  return status;
 }
 
 }  // namespace berth_mlir

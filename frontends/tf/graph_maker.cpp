@@ -28,11 +28,15 @@ Work add_work(const Work& a, const Work& b) {
   sum.flops = a.flops + b.flops;
   sum.bytes = a.bytes + b.bytes;
   sum.launches = a.launches + b.launches;
+  // Sizes of one product say nothing of several.
+  if (a.products.count > 0 && b.flops > 0) sum.products = {};
+  if (b.products.count > 0 && a.flops > 0) sum.products = {};
   return sum;
 }
 
 Work scale_work(Work work, double times) {
-  constexpr double kMost = 1e30;  // far above any step, and still finite when summed
+  constexpr double kMost = 1e30;       // far above any step, and still finite when summed
+  if (times != 1) work.products = {};  // they would be those of one round
   work.flops = std::min(work.flops * times, kMost);
   work.bytes = std::min(work.bytes * times, kMost);
   work.launches = std::min(work.launches * times, kMost);

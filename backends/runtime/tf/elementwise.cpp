@@ -35,6 +35,12 @@ Tensor softsign(const Tensor& x) {
   return x / (x.abs() + 1);
 }
 
+/// No number has none.
+Tensor sign(const Tensor& x) {
+  return at::isFloatingType(x.scalar_type()) ? at::where(at::isnan(x), x, at::sign(x))
+                                             : at::sign(x);
+}
+
 Tensor squared_difference(const Tensor& a, const Tensor& b) {
   const Tensor difference = at::sub(a, b);
   return difference * difference;
@@ -44,8 +50,10 @@ Tensor squared_difference(const Tensor& a, const Tensor& b) {
 Tensor divide(const Tensor& a, const Tensor& b) {
   return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "trunc") : at::div(a, b);
 }
+/// TensorFlow rounds the quotient of real numbers. ATen's own is Python's, which takes 0.1 from 1 nine times.
 Tensor floor_divide(const Tensor& a, const Tensor& b) {
-  return at::div(a, b, "floor");
+  return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "floor")
+                                                    : at::floor(at::div(a, b));
 }
 Tensor truncate_divide(const Tensor& a, const Tensor& b) {
   return at::div(a, b, "trunc");
@@ -165,7 +173,7 @@ constexpr KernelRow kRows[] = {
     {"SelectV2", make_select_broadcast},
     {"Selu", unary<at::selu>},
     {"Sigmoid", unary<at::sigmoid>},
-    {"Sign", unary<at::sign>},
+    {"Sign", unary<sign>},
     {"Sin", unary<at::sin>},
     {"Sinh", unary<at::sinh>},
     {"Softplus", unary<softplus>},

@@ -173,7 +173,7 @@ constexpr Row kOps[] = {
     {"SparseReshape", "output_indices:=int64 output_shape:=int64", sparse_reshape, copies()},
     {"SparseSlice", "output_indices:=int64 output_values:T output_shape:=int64", nullptr},
     {"SparseSliceGrad", "val_grad:T", sparse_slice_gradient, copies()},
-    {"SparseSoftmax", "output:T", rule::like_first, kSparseSoftmax},
+    {"SparseSoftmax", "output:T", rule::like_second, kSparseSoftmax},
     {"SparseSparseMaximum", "output_indices:=int64 output_values:T", sparse_union, copies(1)},
     {"SparseSparseMinimum", "output_indices:=int64 output_values:T", sparse_union, copies(1)},
     {"SparseSplit",

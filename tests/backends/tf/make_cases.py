@@ -558,11 +558,20 @@ def fake_quantized(add):
             max=floats(4, low=0.5, high=2), **options)
 
 
+def edges(add):
+    """Ties, quotients that rounding decides, what is no number."""
+    for dtype in (np.float32, np.float64):
+        add("FloorDiv", x=np.array([1, 6, 0.7, -1, np.inf, 1], dtype), y=np.array([0.1, 0.1, 0.1, 0.1, 2, -np.inf], dtype))
+    add("TopKV2", input=np.zeros((2, 8), np.float32), k=int_(2))
+    add("TopKV2", input=np.array([1, 1, 1, 0, 1, 1, 0, 2], np.float32), k=int_(4))
+    add("Sign", x=np.array([np.nan, -3, 0, 2], np.float32))
+
+
 def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
-                     indexing, variables, optimizers, fake_quantized):
+                     indexing, variables, optimizers, fake_quantized, edges):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")

@@ -2,6 +2,7 @@
 #include "berth/error.h"
 #include "support/expect_error.h"
 #include "text_graph.h"
+#include "tf/graph_maker.h"
 
 namespace berth::tf_frontend {
 namespace {
@@ -172,6 +173,21 @@ TEST_CASE("a condition without a loop stays as its ops") {
       node("b", "Tanh", "s:1", kFloats) + node("m", "Merge", "a b", kFloats + attr("N", "i: 2")));
   CHECK(model.graph->op_count() == 6);
   CHECK(shape_of(*model.graph, "m") == std::vector<std::int64_t>{16, 16});
+}
+
+TEST_CASE("the sizes of one product are not those of a loop's or of several") {
+  Work product;
+  product.flops = 2e9;
+  product.products = {1000, 1000, 1000, 1};
+  Work bias;
+  bias.flops = 0;
+  bias.bytes = 8;
+  CHECK(scale_work(product, 1).products.count == 1);
+  CHECK(scale_work(product, 10).products.count == 0);
+  CHECK(scale_work(product, 10).flops == 2e10);
+  CHECK(add_work(product, bias).products.count == 1);
+  CHECK(add_work(bias, product).products.count == 1);
+  CHECK(add_work(product, product).products.count == 0);
 }
 
 }  // namespace
