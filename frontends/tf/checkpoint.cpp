@@ -1,9 +1,12 @@
 #include "tf/checkpoint.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "berth/error.h"

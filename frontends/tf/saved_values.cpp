@@ -1,6 +1,7 @@
 #include "tf/saved_values.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
