@@ -109,14 +109,10 @@ mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Regio
       for (mlir::Value value : op.getOperands()) results.push_back(tensor_of(tensors, value));
       break;
     }
-    if (op.getName().getStringRef() == "func.call" || op.getName().getStringRef() == "call") {
-      auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
-      mlir::Operation* callee =
-          name ? mlir::SymbolTable::lookupSymbolIn(module_, name.getAttr()) : nullptr;
-      if (mlir::Region* inner = body_of(callee)) {
-        if (failed(add_call(op, callee, *inner, tensors))) return mlir::failure();
-        continue;
-      }
+    mlir::Operation* const callee = callee_of(op);
+    if (mlir::Region* inner = body_of(callee)) {
+      if (failed(add_call(op, callee, *inner, tensors))) return mlir::failure();
+      continue;
     }
     if (failed(add_op(op, tensors))) return mlir::failure();
   }

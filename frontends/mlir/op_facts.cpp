@@ -443,15 +443,14 @@ double trips_of(mlir::Operation& op) {
 
 }  // namespace
 
-namespace {
-
-/// The function that an op calls; null for any other op.
 mlir::Operation* callee_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   if (type != "func.call" && type != "call") return nullptr;
   auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
   return name ? mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr()) : nullptr;
 }
+
+namespace {
 
 /// Ops within one op, calls followed, and how often each runs.
 class Inside {

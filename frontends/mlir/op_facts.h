@@ -36,6 +36,9 @@ struct TensorFacts {
 /// properties.
 [[nodiscard]] mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name);
 
+/// The function that the op calls; null for any other op, and where it is not in the module.
+[[nodiscard]] mlir::Operation* callee_of(mlir::Operation& op);
+
 /// Whether the op is a constant: it resides wherever it is read, as a parameter does.
 [[nodiscard]] bool is_constant(mlir::Operation& op);
 

@@ -29,15 +29,16 @@ bool is_shared(const Value& value) {
   return value.type == kResource || (value.type == kString && value.handle != nullptr);
 }
 
-bool is_variable(std::string_view op) {
+bool is_reference_variable(std::string_view op) {
   return op == "VariableV2" || op == "Variable" || op == "TemporaryVariable";
 }
 
 }  // namespace
 
 bool gives_reference(std::string_view op) {
-  return is_variable(op) || (takes_reference(op) && op != "CountUpTo" &&
-                             op != "IsVariableInitialized" && op != "DestroyTemporaryVariable");
+  return is_reference_variable(op) ||
+         (takes_reference(op) && op != "CountUpTo" && op != "IsVariableInitialized" &&
+          op != "DestroyTemporaryVariable");
 }
 
 std::vector<NodeId> colocation_classes(const Program& program) {

@@ -11,6 +11,7 @@
 #include "tf/bodies.h"
 #include "tf/colocation.h"
 #include "tf/graph_maker.h"
+#include "tf/handles.h"
 #include "tf/initial_values.h"
 #include "tf/tensor_content.h"
 

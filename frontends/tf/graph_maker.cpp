@@ -29,8 +29,7 @@ Work add_work(const Work& a, const Work& b) {
   sum.bytes = a.bytes + b.bytes;
   sum.launches = a.launches + b.launches;
   // Sizes of one product say nothing of several.
-  if (a.products.count > 0 && b.flops > 0) sum.products = {};
-  if (b.products.count > 0 && a.flops > 0) sum.products = {};
+  if (a.flops > 0 && b.flops > 0) sum.products = {};
   return sum;
 }
 

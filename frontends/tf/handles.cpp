@@ -148,10 +148,14 @@ std::int64_t length_after(const Use& op, const Handle& given) {
 
 }  // namespace
 
+bool is_variable(std::string_view op) noexcept {
+  return op == "VariableV2" || op == "Variable" || op == kVariableOp;
+}
+
 std::string shared_name(const Node& node) {
   // Under this name TensorFlow makes a new one each time.
   constexpr std::string_view kAnonymous = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
-  if (node.op != kVariableOp && node.op != "VariableV2" && node.op != "Variable") return {};
+  if (!is_variable(node.op)) return {};
   const std::string_view name = node.attributes.text("shared_name");
   if (name.empty() || name == kAnonymous) return {};
   return cat(node.attributes.text("container"), "/", name);

@@ -18,6 +18,9 @@ namespace berth::tf_frontend {
 /// The op that stands for a variable of the second kind, whose output is its handle.
 inline constexpr std::string_view kVariableOp = "VarHandleOp";
 
+/// Whether an op of this type stands for a variable.
+[[nodiscard]] bool is_variable(std::string_view op) noexcept;
+
 /// The name under which an op that stands for a variable shares it with others of its kind; empty
 /// where it has one of its own.
 [[nodiscard]] std::string shared_name(const Node& node);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
 
 #include "berth/error.h"
 #include "support/text.h"
@@ -51,15 +50,10 @@ Draw constant(double number) {
 class Tracer {
  public:
   Tracer(const Library& library, std::shared_ptr<const void> owner)
-      : library_(library), owner_(std::move(owner)) {
-    nodes_.reserve(library.graph.nodes().size());
-    for (const NodeDef& node : library.graph.nodes()) nodes_.emplace(node.name, &node);
-  }
+      : library_(library), producers_(library), owner_(std::move(owner)) {}
 
   [[nodiscard]] const NodeDef* input(const NodeDef& node, std::size_t i) const {
-    if (i >= node.inputs.size() || node.inputs[i].substr(0, 1) == "^") return nullptr;
-    const auto found = nodes_.find(parse_input(node.inputs[i], library_, node.name).node);
-    return found == nodes_.end() ? nullptr : found->second;
+    return producers_.input(node, i);
   }
 
   [[nodiscard]] std::optional<Draw> trace(const NodeDef* node, int depth = 0) const {
@@ -114,8 +108,8 @@ class Tracer {
   }
 
   const Library& library_;
+  Producers producers_;
   std::shared_ptr<const void> owner_;
-  std::unordered_map<std::string_view, const NodeDef*> nodes_;
 };
 
 InitialValue as_attribute(const Draw& draw) {

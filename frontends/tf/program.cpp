@@ -452,6 +452,17 @@ InputName parse_input(std::string_view text, const Library& library, std::string
   return name;
 }
 
+Producers::Producers(const Library& library) : library_(library) {
+  nodes_.reserve(library.graph.nodes().size());
+  for (const NodeDef& node : library.graph.nodes()) nodes_.emplace(node.name, &node);
+}
+
+const NodeDef* Producers::input(const NodeDef& node, std::size_t i) const {
+  if (i >= node.inputs.size() || node.inputs[i].substr(0, 1) == "^") return nullptr;
+  const auto found = nodes_.find(parse_input(node.inputs[i], library_, node.name).node);
+  return found == nodes_.end() ? nullptr : found->second;
+}
+
 const FunctionDef* called_function(const Library& library, const NodeDef& node,
                                    const Attributes& attributes,
                                    std::vector<AttrEntry>& call_attributes) {

@@ -96,6 +96,19 @@ struct InputName {
 [[nodiscard]] InputName parse_input(std::string_view text, const Library& library,
                                     std::string_view owner);
 
+/// Finds what gives a node of the file's graph its inputs.
+class Producers {
+ public:
+  /// `library` must outlive it.
+  explicit Producers(const Library& library);
+  /// Null for a control edge, and where there is no such input or node.
+  [[nodiscard]] const NodeDef* input(const NodeDef& node, std::size_t i) const;
+
+ private:
+  const Library& library_;
+  std::unordered_map<std::string_view, const NodeDef*> nodes_;
+};
+
 /// The nodes of the graph with `needed[i]` set, with what they call; `fetches` are among them.
 /// Throws Error(invalid_graph) naming the node for inputs that are not there, names given twice,
 /// functions that call themselves, and for programs of more than a million nodes.

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 
 #include "berth/error.h"
 #include "support/text.h"
 #include "tf/checkpoint.h"
 #include "tf/fetches.h"
+#include "tf/handles.h"
 #include "tf/tensor_content.h"
 
 namespace berth::tf_frontend {
@@ -56,18 +56,12 @@ class Restored {
  private:
   /// Keras saves copies of its variables, each of which begins as what it is a copy of.
   void take_names_of_copies(const Library& library) {
-    std::unordered_map<std::string_view, const NodeDef*> nodes;
-    for (const NodeDef& node : library.graph.nodes()) nodes.emplace(node.name, &node);
-    const auto input = [&](const NodeDef* node, std::size_t i) -> const NodeDef* {
-      if (node == nullptr || i >= node->inputs.size()) return nullptr;
-      const auto found = nodes.find(parse_input(node->inputs[i], library, node->name).node);
-      return found == nodes.end() ? nullptr : found->second;
-    };
+    const Producers producers(library);
     for (const NodeDef& node : library.graph.nodes()) {
       if (node.op != "AssignVariableOp") continue;
-      const NodeDef *copy = input(&node, 0), *read = input(&node, 1);
+      const NodeDef *copy = producers.input(node, 0), *read = producers.input(node, 1);
       const NodeDef* original =
-          read != nullptr && read->op == "ReadVariableOp" ? input(read, 0) : nullptr;
+          read != nullptr && read->op == "ReadVariableOp" ? producers.input(*read, 0) : nullptr;
       if (copy == nullptr || original == nullptr || !is_variable(original->op)) continue;
       if (const std::string* name = name_of(copy->name)) names_.emplace(original->name, *name);
     }
@@ -129,10 +123,6 @@ void refuse_other_shape(const std::filesystem::path& prefix, const Node& variabl
 }
 
 }  // namespace
-
-bool is_variable(std::string_view op) noexcept {
-  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp";
-}
 
 SavedValues find_saved_values(const ModelFile& file, Library& library, const Program& program) {
   SavedValues values;

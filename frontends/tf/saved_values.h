@@ -16,9 +16,6 @@ struct SavedValues {
   std::vector<std::string> notes;
 };
 
-/// Whether an op of this type stands for a variable.
-[[nodiscard]] bool is_variable(std::string_view op) noexcept;
-
 /// For the variables of `program`, which is a step of `file`. A SavedModel's checkpoint is in its folder "variables",
 /// that of MODEL.meta is MODEL. Which tensor belongs to which variable follows from the ops that would restore it. A
 /// note says which variables are left without a value, unless `file` is of a graph alone. Throws Error for a

@@ -3,20 +3,15 @@
 --
 -- A fingerprint is { settings = { name = value }, problems = { of_problem(..), .. } }.
 
-local bit = require "bit"
 local sources = require "berth.sources"
 
 local fingerprints = {}
 
--- Eight digits for a sequence of values, which others do not have but by chance (FNV-1a).
+-- The hash of a sequence of values.
 local function digest(add_all)
-  local hash = 0x811c9dc5
-  add_all(function(value)
-    local text = tostring(value)
-    for i = 1, #text do hash = bit.tobit(bit.bxor(hash, text:byte(i)) * 0x01000193LL) end
-    hash = bit.bxor(hash, 0xff)
-  end)
-  return bit.tohex(hash)
+  local parts = {}
+  add_all(function(value) parts[#parts + 1] = tostring(value) end)
+  return sources.hash(table.concat(parts, " "))
 end
 
 local function of_costs(problem)

@@ -18,12 +18,16 @@ void real_fourier(OpContext& op) {
   dims.back() = add_dims(divide_dims(dims.back(), 2), 1);
   dims.push_back(2);
 }
+/// Real numbers behind so many complex ones.
+std::int64_t real_length(std::int64_t dim) {
+  return dim == kUnknownDim ? dim : std::max<std::int64_t>(0, 2 * dim - 2);
+}
 void inverse_real_fourier(OpContext& op) {
   op.set_like(0, 0);
   if (op.out(0).rank() < 2) return;
   Dims& dims = op.out(0).dims;
   dims.pop_back();
-  if (dims.back() != kUnknownDim) dims.back() = std::max<std::int64_t>(0, 2 * dims.back() - 2);
+  dims.back() = real_length(dims.back());
 }
 
 /// The transformed axis is an attribute, or since opset 20 input 2, then the last but one; input 1 is
@@ -45,8 +49,8 @@ void discrete_fourier(OpContext& op) {
   }
   if (op.has(1)) {
     dims[*at] = number(op, 1);
-  } else if (one_sided && inverse && dims[*at] != kUnknownDim) {
-    dims[*at] = std::max<std::int64_t>(0, 2 * dims[*at] - 2);
+  } else if (one_sided && inverse) {
+    dims[*at] = real_length(dims[*at]);
   }
   if (one_sided && !inverse) dims[*at] = add_dims(divide_dims(dims[*at], 2), 1);
 }

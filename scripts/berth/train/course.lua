@@ -2,7 +2,6 @@
 
 local berth = require "berth"
 local checkpoint = require "berth.train.checkpoint"
-local defaults = require("berth.train.options").DEFAULTS
 local events = require "berth.events"
 local known = require "berth.known"
 local ranking = require "berth.train.ranking"
@@ -40,8 +39,9 @@ local function own_placements(options)
   return results
 end
 
--- The options of course.evaluate; a training's others may be there too.
-local READ = { policy = true, problems = true, traversal = true, evaluators = true, passes = true, score = true }
+-- The options of course.evaluate: a training's others may be there too.
+local READ = { "passes" }
+for name in pairs(require("berth.train.options").DEFAULTS) do READ[#READ + 1] = name end
 
 -- The policy's own placements of all problems: with which greedy episodes from the best single device end.
 --   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
@@ -49,11 +49,7 @@ local READ = { policy = true, problems = true, traversal = true, evaluators = tr
 --   RETURN  array of { placement =, evaluation = (of the policy's own), best = (the same of the best state on the
 --           way), start = (evaluation of where the first pass began) }
 function course.evaluate(options)
-  for name in pairs(options) do
-    if not READ[name] and defaults[name] == nil then
-      error(("train.evaluate: unknown option '%s'%s"):format(tostring(name), known.text(tostring(name), READ)), 2)
-    end
-  end
+  known.check("train.evaluate", options, READ)
   return own_placements(options)
 end
 
