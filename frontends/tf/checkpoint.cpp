@@ -34,29 +34,6 @@ Number number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-/// A BundleEntryProto.
-struct Entry {
-  int type = 0;
-  Value shape;
-  std::uint64_t shard = 0, offset = 0, size = 0;
-  bool sliced = false;
-};
-
-Entry read_entry(std::string_view bytes, const WireSource& source, std::string_view name) {
-  constexpr std::uint32_t kType = 1, kShape = 2, kShard = 3, kOffset = 4, kSize = 5, kSlices = 7;
-  Entry entry;
-  entry.shape.set_shape({});
-  for (WireReader reader(bytes, source); reader.next();) {
-    if (reader.field() == kType) entry.type = static_cast<int>(reader.value());
-    if (reader.is_bytes(kShape)) entry.shape = read_shape(reader.payload(), source, name);
-    if (reader.field() == kShard) entry.shard = reader.value();
-    if (reader.field() == kOffset) entry.offset = reader.value();
-    if (reader.field() == kSize) entry.size = reader.value();
-    if (reader.is_bytes(kSlices)) entry.sliced = true;
-  }
-  return entry;
-}
-
 }  // namespace
 
 std::shared_ptr<const Checkpoint> Checkpoint::open(const std::filesystem::path& prefix) {
@@ -72,14 +49,19 @@ Checkpoint::Checkpoint(const std::filesystem::path& prefix) : index_(prefix.stri
       number_at<std::uint64_t>(bytes, bytes.size() - sizeof(kMagic)) != kMagic) {
     refuse("does not end as an index of a checkpoint does");
   }
+  std::string_view header;
   std::string_view footer = bytes.substr(bytes.size() - kFooterBytes);
   static_cast<void>(take_handle(footer));  // of a block about blocks, which is empty
   each_entry(block(take_handle(footer)), [&](const std::string&, std::string_view value) {
     each_entry(block(take_handle(value)), [&](const std::string& name, std::string_view entry) {
-      entries_.emplace(name, entry);
+      if (name.empty()) {
+        header = entry;
+      } else {
+        entries_.emplace(name, read_entry(entry, name));
+      }
     });
   });
-  open_data(prefix);
+  open_data(prefix, header);
 }
 
 void Checkpoint::refuse(const std::string& what) const {
@@ -131,23 +113,36 @@ void Checkpoint::each_entry(std::string_view block, const See& see) const {
   }
 }
 
+/// `bytes` is a BundleEntryProto.
+Checkpoint::Entry Checkpoint::read_entry(std::string_view bytes, std::string_view name) const {
+  constexpr std::uint32_t kType = 1, kShape = 2, kShard = 3, kOffset = 4, kSize = 5, kSlices = 7;
+  Entry entry;
+  entry.shape.set_shape({});
+  for (WireReader reader(bytes, source_); reader.next();) {
+    if (reader.field() == kType) entry.type = static_cast<int>(reader.value());
+    if (reader.is_bytes(kShape)) entry.shape = read_shape(reader.payload(), source_, name);
+    if (reader.field() == kShard) entry.shard = reader.value();
+    if (reader.field() == kOffset) entry.offset = reader.value();
+    if (reader.field() == kSize) entry.size = reader.value();
+    if (reader.is_bytes(kSlices)) entry.sliced = true;
+  }
+  return entry;
+}
+
 /// The files that hold something.
-void Checkpoint::open_data(const std::filesystem::path& prefix) {
+void Checkpoint::open_data(const std::filesystem::path& prefix, std::string_view header) {
   constexpr std::uint32_t kShards = 1, kEndianness = 2;
   constexpr std::uint64_t kMostShards = 100'000;  // of five digits
   std::uint64_t shards = 0;
-  const auto header = entries_.find("");
-  if (header == entries_.end()) refuse("has no header");
-  for (WireReader reader(header->second, source_); reader.next();) {
+  if (header.data() == nullptr) refuse("has no header");
+  for (WireReader reader(header, source_); reader.next();) {
     if (reader.field() == kShards) shards = reader.value();
     if (reader.field() == kEndianness && reader.value() != 0)
       refuse("was written with the highest byte first");
   }
-  entries_.erase(header);
   if (shards > kMostShards) refuse("names more files than a checkpoint has");
   std::set<std::uint64_t> used;
-  for (const auto& [name, bytes] : entries_) {
-    const Entry entry = read_entry(bytes, source_, name);
+  for (const auto& [name, entry] : entries_) {
     if (entry.size == 0) continue;  // of what was saved in slices, which have entries of their own
     if (entry.shard >= shards)
       refuse(cat("'", readable(name), "' is in a file that the header does not count"));
@@ -167,7 +162,7 @@ void Checkpoint::open_data(const std::filesystem::path& prefix) {
 std::optional<TensorContent> Checkpoint::find(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return std::nullopt;
-  const Entry entry = read_entry(found->second, source_, name);
+  const Entry& entry = found->second;
   TensorContent content;
   content.dtype = dtype_of(entry.type);
   const int bits = dtype_bits(content.dtype);

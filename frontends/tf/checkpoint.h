@@ -11,6 +11,7 @@
 
 #include "berth/sdk/program.h"
 #include "support/mapped_file.h"
+#include "tf/value.h"
 #include "tf/wire.h"
 
 namespace berth::tf_frontend {
@@ -35,17 +36,23 @@ class Checkpoint {
   struct Handle {
     std::uint64_t offset = 0, size = 0;
   };
+  struct Entry {
+    int type = 0;
+    Value shape;
+    std::uint64_t shard = 0, offset = 0, size = 0;
+    bool sliced = false;
+  };
   [[noreturn]] void refuse(const std::string& what) const;
   [[nodiscard]] Handle take_handle(std::string_view& bytes) const;
   [[nodiscard]] std::string_view block(Handle handle) const;
   template <typename See>
   void each_entry(std::string_view block, const See& see) const;
-  void open_data(const std::filesystem::path& prefix);
+  [[nodiscard]] Entry read_entry(std::string_view bytes, std::string_view name) const;
+  void open_data(const std::filesystem::path& prefix, std::string_view header);
 
   frontend::MappedFile index_;
   WireSource source_;
-  std::map<std::string, std::string_view, std::less<>>
-      entries_;  ///< messages, by the tensor's name
+  std::map<std::string, Entry, std::less<>> entries_;              ///< by the tensor's name
   std::vector<std::shared_ptr<const frontend::MappedFile>> data_;  ///< null where nothing is in it
 };
 
