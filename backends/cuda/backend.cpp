@@ -123,6 +123,15 @@ struct CudaBackend::Setup {
     return text + "; " + calls->versions() + ": devices " + cluster->device_names();
   }
 
+  [[nodiscard]] std::vector<std::string> notes() const {
+    const std::size_t sharers = cluster->device_count() - (gpu_of.back() == kHost ? 1 : 0);
+    if (sharers <= gpus.size()) return {};
+    return {std::to_string(sharers) + " devices share " + std::to_string(gpus.size()) +
+            (gpus.size() == 1 ? " GPU" : " GPUs") +
+            ", so that ops that fill it slow one another down, which no simulation knows; give as "
+            "many devices as there are GPUs"};
+  }
+
   [[nodiscard]] std::string fingerprint() const {
     std::string text = "cuda;" BERTH_VERSION_STRING ";abi=" + std::to_string(BERTH_ABI_VERSION) +
                        ";" + calls->versions() + ";" + options;
@@ -142,6 +151,7 @@ CudaBackend::CudaBackend(const Setup& setup)
     : DeviceBackend(setup.cluster,
                     std::make_unique<CudaRuntime>(*setup.cluster, setup.gpu_of, setup.calls)),
       description_(setup.description()),
-      fingerprint_(setup.fingerprint()) {}
+      fingerprint_(setup.fingerprint()),
+      notes_(setup.notes()) {}
 
 }  // namespace berth::cuda

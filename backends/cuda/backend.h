@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/options.h"
 #include "cuda/calls.h"
@@ -29,6 +30,8 @@ class CudaBackend final : public runtime::DeviceBackend {
 
   std::string description() const override { return description_; }
   std::string fingerprint() const override { return fingerprint_; }
+  /// Says which devices share a GPU.
+  std::vector<std::string> notes() const override { return notes_; }
 
  private:
   struct Setup;
@@ -36,6 +39,7 @@ class CudaBackend final : public runtime::DeviceBackend {
 
   std::string description_;
   std::string fingerprint_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace berth::cuda

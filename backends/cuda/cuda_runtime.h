@@ -6,7 +6,8 @@
 //   op            waits for the arrival of its inputs, if they were copied in this step;
 //   copy          waits for the last op that its sender had issued when it was requested, and, from
 //                 GPU to GPU, for the sender's previous copy (one outgoing engine; `in` is the
-//                 other).
+//                 other);
+//   signal        a copy of nothing; a GPU's later ops wait for it.
 // So an op is issued as soon as its producers have been, and the host runs ahead of the GPUs. The
 // host waits if an op must see a value to go on (ATen does this, on the op's own stream), and when
 // a step ends. A copy to the host is reported when it has arrived, because the host's ops have no
@@ -36,6 +37,7 @@ class CudaRuntime final : public runtime::DeviceRuntime {
   at::Device torch_device(DeviceId device) const override;
   runtime::MemoryMeter& meter(DeviceId device) override;
   void enter(DeviceId) override {}
+  bool is_asynchronous(DeviceId device) const override;
   void begin_step(DeviceId device) override;
   void run(DeviceId device, const runtime::Kernel& kernel, runtime::KernelContext& context,
            std::span<const runtime::Value> inputs, std::span<runtime::Value> outputs) override;

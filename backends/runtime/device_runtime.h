@@ -14,7 +14,8 @@
 
 namespace berth::runtime {
 
-/// One tensor to copy from one device to another.
+/// One tensor to copy from one device to another; or a signal, whose value is absent, that what its sender ran so far
+/// has ended.
 struct CopyRequest {
   std::uint32_t number;  ///< passed on to CopySink
   DeviceId src;
@@ -56,6 +57,8 @@ class DeviceRuntime {
   /// How long a worker looks for a message before it sleeps, in us. Waking takes tens of microseconds: a
   /// device that has its cores to itself need not sleep within a step.
   [[nodiscard]] virtual double patience_us() const { return 30; }
+  /// Whether `run` may return before the op has ended: a signal then takes a copy's way.
+  [[nodiscard]] virtual bool is_asynchronous(DeviceId) const { return false; }
   /// Once, before anything else this thread does. [worker]
   virtual void enter(DeviceId device) = 0;
   /// Before the first op of a step. [worker]

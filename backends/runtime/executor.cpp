@@ -501,7 +501,8 @@ void Executor::Impl::send(std::uint32_t op) {
   for (const std::uint32_t m : plan.sent[op]) {
     const Plan::Message& message = plan.messages[m];
     step_->message_times_[m] = {queued_us, queued_us, queued_us, 0};
-    if (message.tensor == kNoTensor || direct_) {
+    const bool is_signal = message.tensor == kNoTensor;
+    if (direct_ || (is_signal && !runtime_.is_asynchronous(message.src))) {
       step_->arrive(m);
     } else {
       entries.push_back({m, message.src, message.dst});
@@ -526,9 +527,11 @@ void Executor::Impl::end_op(Step::Lane& lane, std::uint32_t op) {
 void Executor::Impl::begin_copies(const std::vector<Entry>& entries) noexcept {
   for (const Entry& entry : entries) {
     step_->message_times_[entry.message].start_us = now_us();
-    const Value& source = step_->slots_[step_->plan().messages[entry.message].src_slot];
+    static const Value signal;
+    const std::uint32_t slot = step_->plan().messages[entry.message].src_slot;
+    const Value* const source = slot == kNone ? &signal : &step_->slots_[slot];
     try {
-      runtime_.copy({entry.message, entry.src, entry.dst, &source}, *this);
+      runtime_.copy({entry.message, entry.src, entry.dst, source}, *this);
     } catch (...) {
       copy_failed(entry.message, std::current_exception());
     }
@@ -541,8 +544,10 @@ void Executor::Impl::copied(std::uint32_t message, Value copy) noexcept {
   MessageTimes& times = step_->message_times_[message];
   times.end_us = now_us();
   times.bytes = value_bytes(copy);
-  step_->slots_[sent.dst_slot] = std::move(copy);
-  step_->drop_holder(sent.src_slot);
+  if (sent.tensor != kNoTensor) {
+    step_->slots_[sent.dst_slot] = std::move(copy);
+    step_->drop_holder(sent.src_slot);
+  }
   step_->arrive(message);
   end_copy(message);
   --callbacks_;

@@ -151,7 +151,8 @@ class Tracer {
     }
   }
 
-  /// The last transfer that held one of the message's engines while it waited; kNone.
+  /// The last transfer that held one of the message's engines while it waited; kNone. One that is on the path already
+  /// cannot be: clocks of two devices differ by microseconds, and a step would wait for itself.
   std::uint32_t blocker(std::uint32_t m) const {
     const Plan::Message& message = plan_.messages[m];
     const MessageTimes& times = step_.message_times()[m];
@@ -163,6 +164,7 @@ class Tracer {
       const double end_us = step_.message_times()[other].end_us;
       const bool shares = before.src == message.src || before.dst == message.dst;
       if (before.tensor == kNoTensor || !shares || end_us > times.start_us) continue;
+      if (on_path_[other]) continue;
       if (end_us <= latest_us) {
         if (before.src == message.src) break;  // the sender's earlier ones ended earlier still
         continue;
@@ -181,6 +183,7 @@ class Tracer {
     }
     std::uint32_t message = kNone;
     if (plan_.op.empty()) return;
+    on_path_.assign(plan_.messages.size(), false);
     while (op != kNone || message != kNone) {
       if (op != kNone) {
         const OpTimes& times = step_.op_times()[op];
@@ -195,6 +198,7 @@ class Tracer {
         op = busy ? before : cause.op;
       } else {
         const MessageTimes& times = step_.message_times()[message];
+        on_path_[message] = true;
         const std::uint32_t before = blocker(message);
         path.push_back({kNoOp, place_[message], times.start_us - start_us_,
                         times.end_us - start_us_,
@@ -215,6 +219,7 @@ class Tracer {
   std::vector<std::int32_t> place_;   // by message
   std::vector<Cause> causes_;         // by op index
   std::vector<std::uint32_t> previous_;
+  std::vector<bool> on_path_;  // messages
 };
 
 }  // namespace

@@ -84,20 +84,25 @@ local function in_groups(graph, costs, devices, random, count)
   return groups:expand(device_of)
 end
 
-local function on_first(graph)
-  local placement = {}
-  for op = 1, graph:op_count() do placement[op] = 1 end
-  return placement
-end
-
--- Ops that belong together go where the first of them is.
+-- Ops that belong together go where the first of them is, and those that cannot run there where they can: inputs
+-- are the host's.
 local function together(problem, placement)
   local groups, device_of = problem:groups(), {}
   for op, device in ipairs(placement) do
     local group = groups:of(op)
-    device_of[group] = device_of[group] or device
+    if not device_of[group] then
+      local able = device
+      while not problem:can_run(group, able) do able = able % problem:cluster():device_count() + 1 end
+      device_of[group] = able
+    end
   end
   return groups:expand(device_of)
+end
+
+local function on_first(problem)
+  local placement = {}
+  for op = 1, problem:graph():op_count() do placement[op] = 1 end
+  return together(problem, placement)
 end
 
 -- `count` of `candidates` ({ placement, simulated_us }) whose simulated runtimes lie evenly between the
@@ -148,19 +153,19 @@ local function model_of(text)
   return path or text, load
 end
 
-local function reference_us(session, graph, repeats)
-  local found = session:measure(on_first(graph), { warm_up = options.warm_up, repeats = repeats })
+local function reference_us(session, problem, repeats)
+  local found = session:measure(on_first(problem), { warm_up = options.warm_up, repeats = repeats })
   return statistics.quantile(found.steps_us, 0.5)
 end
 
 -- The steps of every placement, in us on a machine as fast as when the reference took `profiled_us`, in the
 -- order they were run.
-local function measure_in_rounds(session, graph, placements, profiled_us)
+local function measure_in_rounds(session, problem, placements, profiled_us)
   local steps = {}
   for i = 1, #placements do steps[i] = {} end
   for _ = 1, math.ceil(options.repeats / 2) do
     for i, placement in ipairs(placements) do
-      local scale = profiled_us / reference_us(session, graph, 3)
+      local scale = profiled_us / reference_us(session, problem, 3)
       local found = session:measure(placement, { warm_up = options.warm_up, repeats = 2 })
       for _, us in ipairs(found.steps_us) do table.insert(steps[i], us * scale) end
     end
@@ -240,11 +245,11 @@ local function measured_row(text)
   local backend = berth.backend(options.backend, options.device_options)
   local costs, cluster = backend:open(program):profile { repeats = options.repeats }
   local problem = berth.problem { graph = program:graph(), cluster = cluster, costs = costs }
-  local profiled_us = problem:evaluate(on_first(program:graph())).runtime_us
+  local profiled_us = problem:evaluate(on_first(problem)).runtime_us
   local session = backend:open(program, { problem = problem })
   local row, points = { ops = program:graph():op_count() }, {}
   local placements = varied_placements(problem, options.placements, options.seed)
-  local steps = measure_in_rounds(session, program:graph(), placements, profiled_us)
+  local steps = measure_in_rounds(session, problem, placements, profiled_us)
   local simulated, measured, on_links = {}, {}, {}
   local other = with_copies_on_links(problem)
   for i, placement in ipairs(placements) do

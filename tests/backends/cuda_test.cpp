@@ -101,6 +101,9 @@ TEST_CASE("devices share GPUs in turn, each with a share of the memory") {
   const CudaBackend shared(cuda_options({{"devices", std::int64_t{3}}, {"host", false}}),
                            substitute);
   CHECK(shared.cluster()->device_names() == "cuda:0, cuda:1, cuda:2");
+  REQUIRE(shared.notes().size() == 1);
+  CHECK(shared.notes()[0].starts_with("3 devices share 2 GPUs"));
+  CHECK(one_each.notes().empty());
   CHECK(shared.cluster()->device(0).memory_bytes == 450);
   CHECK(shared.cluster()->device(1).memory_bytes == 900);
   CHECK(shared.cluster()->device(2).memory_bytes == 450);
@@ -199,12 +202,30 @@ TEST_CASE("an op does not wait for what others of its device read") {
   program.add_control_edge(after, c);
   program.add_control_edge(c, b);
   CudaRig rig(program, substitute);
-  rig.run({0, 0, 1, 1});
+  rig.run({0, 3, 1, 1});
   REQUIRE(source.size() == 1);
   const auto [stream, point] = *source.begin();
   REQUIRE(reader.contains(stream));
   CHECK(reader.at(stream) >= point);
   CHECK_FALSE(bystander.contains(stream));
+}
+
+TEST_CASE("an op waits for those of other GPUs that it must follow, though it reads nothing of them") {
+  const auto substitute = std::make_shared<Substitute>();
+  Clock first;
+  Clock second;
+  TestProgram program;
+  const OpId a = program.add("a", {}, told(*substitute, "a", sum(1), &first));
+  const OpId b = program.add("b", {}, told(*substitute, "b", sum(1), &second));
+  program.add_control_edge(a, b);
+  CudaRig rig(program, substitute);
+  rig.run({0, 1});
+  REQUIRE(first.size() == 1);
+  const auto [stream, point] = *first.begin();
+  REQUIRE(second.contains(stream));
+  CHECK(second.at(stream) >= point);
+  CHECK(rig.run({0, 3}).runtime_us > 0);
+  CHECK(rig.run({3, 0}).runtime_us > 0);
 }
 
 TEST_CASE("what is sent is kept until the copy has read it") {

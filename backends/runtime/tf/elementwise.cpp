@@ -84,8 +84,8 @@ Kernel make_cast(const KernelRequest& request) {
 
 Tensor choose(const KernelContext& context, const Tensor& condition, const Tensor& a,
               const Tensor& b) {
-  const Operands values(context, a, b);
-  return at::where(on_device(context, condition), values.left, values.right);
+  if (condition.is_cpu() && a.is_cpu() && b.is_cpu()) return at::where(condition, a, b);
+  return at::where(on_device(context, condition), on_device(context, a), on_device(context, b));
 }
 
 Kernel make_select_broadcast(const KernelRequest& /*request*/) {

@@ -102,10 +102,12 @@ Kernel make_mean_pool_gradient(const KernelRequest& request) {
                                      gradient.options());
       divisor = 1;
     }
-    // Only its shape and layout are looked at.
-    const Tensor padded = at::empty(margins.padded(shape), gradient.options(),
-                                    pooling.sliding.channels_last ? at::MemoryFormat::ChannelsLast
-                                                                  : at::MemoryFormat::Contiguous);
+    // Only its shape and layout are looked at. CUDA's kernel for channels innermost ignores padding before LibTorch
+    // 2.14 (PyTorch's issue 188344).
+    const bool innermost = pooling.sliding.channels_last && gradient.is_cpu();
+    const Tensor padded =
+        at::empty(margins.padded(shape), gradient.options(),
+                  innermost ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
     out[0].tensor = pooling.sliding.from_planes(
         margins.crop(at::avg_pool2d_backward(gradient, padded, pooling.size(), pooling.stride(),
                                              margins.both_sides(), false, false, divisor)));

@@ -98,7 +98,10 @@ LinkSpec profile_link(Backend& backend, const Cluster& cluster, DeviceId src, De
   LinkSpec link;
   link.src = cluster.device(src).name;
   link.dst = cluster.device(dst).name;
-  link.bandwidth_bytes_per_s = line.bandwidth_bytes_per_s;
+  // Two devices of one GPU: what the backend says, where no tensor was large enough to tell.
+  const bool told = line.bandwidth_bytes_per_s < kNoSlope;
+  link.bandwidth_bytes_per_s =
+      told ? line.bandwidth_bytes_per_s : cluster.route(src, dst).bandwidth_bytes_per_s;
   link.latency_us = line.latency_us;
   if (cluster.route(src, dst).receiver_us) {
     const double all_us = measured_us(backend, src, dst, kLinkBytes[0], kAtOnce, options);

@@ -66,9 +66,8 @@ TransferLine fit_transfers(std::span<const Point> points) {
     latency = 0;
     slope = wxy / wxx;
   }
-  constexpr double kFastest = 1e15;  // bytes per second; a slope of 0 has no bandwidth
-  const double bandwidth = slope > 1e6 / kFastest ? 1e6 / slope : kFastest;
-  if (bandwidth == kFastest) latency = wy / w;
+  const double bandwidth = slope > 1e6 / kNoSlope ? 1e6 / slope : kNoSlope;
+  if (bandwidth == kNoSlope) latency = wy / w;
   return {latency, bandwidth};
 }
 

@@ -26,6 +26,8 @@ struct Point {
   double bytes;
   double us;
 };
+/// Bytes per second where larger tensors take no longer than small ones.
+inline constexpr double kNoSlope = 1e15;
 /// latency + bytes / bandwidth.
 struct TransferLine {
   double latency_us;

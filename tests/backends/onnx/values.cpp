@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "backends/test_device.h"
 #include "berth/error.h"
 #include "onnx/constants.h"
 #include "onnx/frontend.h"
@@ -113,7 +114,14 @@ std::vector<Value> CpuModel::run(std::vector<Value> inputs) const {
   runtime::KernelContext context;
   context.seed = 7;
   context.state = &device;
-  return state_->sequence->run(context, inputs, state_->parameters);
+  context.device = test_device();
+  if (context.device.is_cpu()) return state_->sequence->run(context, inputs, state_->parameters);
+  std::vector<Value> parameters;
+  for (const Value& one : state_->parameters) parameters.push_back(moved(one, context.device));
+  for (Value& one : inputs) one = moved(one, context.device);
+  std::vector<Value> outputs = state_->sequence->run(context, inputs, parameters);
+  for (Value& one : outputs) one = moved(one, at::kCPU);
+  return outputs;
 }
 
 void CpuModel::draw_weights(std::uint64_t seed) {

@@ -17,7 +17,7 @@ double difference(const at::Tensor& a, const at::Tensor& b) {
     return kAll;
   }
   if (a.numel() == 0) return 0;
-  const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
+  const at::Tensor x = a.cpu().to(at::kDouble), y = b.cpu().to(at::kDouble);
   const at::Tensor finite = at::isfinite(y);
   if (!at::equal(at::isfinite(x), finite)) return kAll;
   const at::Tensor zeros = at::zeros_like(x);

@@ -136,10 +136,10 @@ void check_equal(const Example& example, const std::vector<std::int64_t>& shares
     if (graph.dtype(tensor) != DType::f32) continue;
     const at::IntArrayRef shape(graph.shape(tensor).data(), graph.shape(tensor).size());
     const at::Tensor first = at::rand(shape, generator) * 0.2 - 0.1;
-    one.state.variables[each.name].tensor = first.clone();
+    one.set_variable(each.name, first);
     for (std::size_t r = 0; r < shares.size(); ++r) {
       const std::string name = "replica_" + std::to_string(r) + "/" + each.name;
-      if (has(name)) replicas.state.variables[name].tensor = first.clone();
+      if (has(name)) replicas.set_variable(name, first);
     }
   }
   for (int step = 0; step < 3; ++step) {
@@ -295,8 +295,8 @@ TEST_CASE("two replicas take the steps that TensorFlow took") {
   }
   for (const Instruction& each : replicas.program().instructions) {
     if (each.type != "VariableV2") continue;
-    replicas.state.variables[each.name].tensor =
-        reference.value("initial/" + each.name.substr(each.name.find('/') + 1)).clone();
+    replicas.set_variable(each.name,
+                          reference.value("initial/" + each.name.substr(each.name.find('/') + 1)));
   }
   const at::Tensor losses = reference.value("losses");
   for (int step = 0; step < 3; ++step) {

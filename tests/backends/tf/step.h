@@ -1,4 +1,4 @@
-// One step of a program, op after op on the CPU, with every value kept.
+// One step of a program, op after op on one device, with every value kept.
 #pragma once
 
 #include <c10/core/InferenceMode.h>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/test_device.h"
 #include "berth/error.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
@@ -48,9 +49,14 @@ class Stepper {
     }
     for (const TensorId id : program_->outputs) ++readers[static_cast<std::size_t>(id)];
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      if (program_->parameters[i]) values_[i].tensor = make_tensor(*program_->parameters[i]);
+      if (!program_->parameters[i]) continue;
+      const at::Tensor content = make_tensor(*program_->parameters[i]);
+      // As a session has them.
+      const bool stays = integers_stay && at::isIntegralType(content.scalar_type(), false);
+      values_[i].tensor = stays ? content : content.to(test::test_device());
     }
     KernelContext context;
+    context.device = test::test_device();
     context.state = &state;
     for (const OpId op : graph.topological_order()) {
       const Instruction& each = program_->instructions[static_cast<std::size_t>(op)];
@@ -59,12 +65,12 @@ class Stepper {
       context.seed = static_cast<std::uint64_t>(op) + 1;
       if (const auto feed = feeds.find(each.name); each.type == "Placeholder") {
         REQUIRE_MESSAGE(feed != feeds.end(), "nothing is fed to ", each.name);
-        outputs[0].tensor = feed->second;
+        outputs[0].tensor = feed->second.to(context.device);
       } else {
         try {
           kernels_[static_cast<std::size_t>(op)](context, inputs, outputs);
         } catch (const std::exception& error) {
-          FAIL(each.name, " (", each.type, "): ", error.what());
+          FAIL(each.name, " (", each.type, "): ", std::string(error.what()));
         }
       }
       for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -79,6 +85,10 @@ class Stepper {
     }
   }
 
+  /// What the variable holds before the next step: a copy.
+  void set_variable(const std::string& name, const at::Tensor& content) {
+    state.variables[name].tensor = content.to(test::test_device(), false, /*copy=*/true);
+  }
   [[nodiscard]] const Program& program() const { return *program_; }
   /// Output `port` of the op of that name; undefined where there is none.
   [[nodiscard]] at::Tensor value(const std::string& op, std::size_t port = 0) const {
@@ -90,6 +100,8 @@ class Stepper {
   }
 
   DeviceState state;
+  /// Constants of integers are on the host, whatever the device.
+  bool integers_stay = true;
 
  private:
   std::shared_ptr<const Program> program_;

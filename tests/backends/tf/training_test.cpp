@@ -28,7 +28,7 @@ TEST_CASE("three steps of training as TensorFlow takes them") {
     if (each.type != "VariableV2") continue;
     const at::Tensor initial = reference.value("initial/" + each.name);
     REQUIRE(initial.defined());
-    stepper.state.variables[each.name].tensor = initial.clone();
+    stepper.set_variable(each.name, initial);
     ++variables;
   }
   CHECK(variables == 17);
