@@ -210,7 +210,8 @@ TEST_CASE("an op does not wait for what others of its device read") {
   CHECK_FALSE(bystander.contains(stream));
 }
 
-TEST_CASE("an op waits for those of other GPUs that it must follow, though it reads nothing of them") {
+TEST_CASE(
+    "an op waits for those of other GPUs that it must follow, though it reads nothing of them") {
   const auto substitute = std::make_shared<Substitute>();
   Clock first;
   Clock second;

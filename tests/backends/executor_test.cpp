@@ -599,6 +599,53 @@ TEST_CASE("an asynchronous device says itself when its ops ran") {
   CHECK(result.trace.critical_path[1].reason == CriticalStep::Reason::input);
 }
 
+TEST_CASE("what must follow an asynchronous device's op is told by a copy of nothing") {
+  /// Its ops are issued, and not over, when they return.
+  class Issuing : public StandIn {
+   public:
+    using StandIn::StandIn;
+    bool is_asynchronous(DeviceId device) const override { return device == 0; }
+  };
+  TestProgram program;
+  const OpId a = program.add("a", {}, sum(1));
+  const OpId b = program.add("b", {}, sum(1));
+  program.add_control_edge(a, b);
+  Rig<Issuing> rig(program, 2);
+  rig.run({0, 1});
+  CHECK(rig.runtime.copies() == std::vector<std::pair<DeviceId, DeviceId>>{{0, 1}});
+  rig.run({1, 0});  // has ended
+  CHECK(rig.runtime.copies().size() == 1);
+}
+
+/// Its clocks disagree: the first copy seems to have run after the third.
+class Disagreeing : public StandIn {
+ public:
+  using StandIn::StandIn;
+  void copy(const runtime::CopyRequest& request, runtime::CopySink& sink) override {
+    numbers_.push_back(request.number);
+    StandIn::copy(request, sink);
+  }
+  std::optional<runtime::OpTimes> copy_times(std::uint32_t number) override {
+    constexpr double kLater_us = 1e18;
+    if (number == numbers_.at(0)) return runtime::OpTimes{4 * kLater_us, 5 * kLater_us};
+    if (number == numbers_.at(2)) return runtime::OpTimes{2 * kLater_us, 3 * kLater_us};
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::uint32_t> numbers_;  // in the order of the copies, which follow one another
+};
+
+TEST_CASE("a trace ends where clocks disagree") {
+  TestProgram program;
+  OpId last = program.add("a", {}, sum(1));
+  for (const char* const name : {"b", "c", "d"}) last = program.add(name, {last}, sum(1));
+  Rig<Disagreeing> rig(program, 2);
+  const StepResult result = rig.run({0, 1, 0, 1});
+  CHECK(result.trace.transfers.size() == 3);
+  CHECK(result.trace.critical_path.size() <= 7 + 3);  // a transfer once
+}
+
 /// Loses its device in the middle of a step.
 class Vanishing : public StandIn {
  public:
