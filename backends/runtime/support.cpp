@@ -1,5 +1,7 @@
 #include "runtime/support.h"
 
+#include <ATen/Functions.h>
+
 #include <algorithm>
 
 #include "berth/error.h"
@@ -66,6 +68,19 @@ Ints ints_of(const Tensor& tensor) {
 
 std::vector<double> numbers_of(const Tensor& tensor) {
   return elements_of<double>(tensor);
+}
+
+Kernel wrapped(const KernelRequest& request, Kernel kernel) {
+  const auto& outputs = request.instruction.outputs;
+  const Graph& graph = *request.program.graph;
+  if (outputs.empty() || outputs[0] < 0 || outputs[0] >= graph.tensor_count()) return kernel;
+  const DType dtype = graph.dtype(outputs[0]);
+  if (dtype != DType::u16 && dtype != DType::u32) return kernel;
+  const std::int64_t mask = dtype == DType::u16 ? 0xFFFF : 0xFFFFFFFF;
+  return [kernel = std::move(kernel), mask](KernelContext& context, Inputs in, Outputs out) {
+    kernel(context, in, out);
+    out[0].tensor = at::bitwise_and(out[0].tensor, mask);
+  };
 }
 
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {

@@ -46,6 +46,10 @@ struct KernelRow {
 [[nodiscard]] Ints ints_of(const Tensor& tensor);
 [[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
 
+/// The kernel's first output wraps around as its element type does where ATen holds that in a wider
+/// one.
+[[nodiscard]] Kernel wrapped(const KernelRequest& request, Kernel kernel);
+
 /// `axis` counted from the front; a scalar has an axis 0, as in ATen. Throws
 /// Error(invalid_argument) if it is out of range.
 [[nodiscard]] std::int64_t normal_axis(std::int64_t axis, std::int64_t rank);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/extremes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -52,29 +53,6 @@ Tensor product(const Tensor& x, const Ints& axes, bool keep) {
   Tensor y = x;
   for (const std::int64_t axis : descending) y = at::prod(y, axis, keep, x.scalar_type());
   return y;
-}
-
-// ATen refuses the extremes of no values, which in ONNX are the type's own.
-Tensor of_nothing(const Tensor& x, const Ints& axes, bool keep, bool largest) {
-  const at::ScalarType type = x.scalar_type();
-  const Tensor shape_of = at::sum(at::zeros(x.sizes()), axes, keep);
-  if (type == at::kBool) return at::full(shape_of.sizes(), !largest, x.options());
-  if (at::isFloatingType(type)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return at::full(shape_of.sizes(), largest ? -infinity : infinity, x.options());
-  }
-  return AT_DISPATCH_INTEGRAL_TYPES(type, "extreme of nothing", [&] {
-    using Limits = std::numeric_limits<scalar_t>;
-    return at::full(shape_of.sizes(), largest ? Limits::lowest() : Limits::max(), x.options());
-  });
-}
-
-Tensor largest(const Tensor& x, const Ints& axes, bool keep) {
-  return x.numel() == 0 ? of_nothing(x, axes, keep, true) : at::amax(x, axes, keep);
-}
-
-Tensor smallest(const Tensor& x, const Ints& axes, bool keep) {
-  return x.numel() == 0 ? of_nothing(x, axes, keep, false) : at::amin(x, axes, keep);
 }
 
 Tensor l1(const Tensor& x, const Ints& axes, bool keep) {

@@ -96,17 +96,4 @@ Kernel widened(Kernel kernel) {
   };
 }
 
-Kernel wrapped(const KernelRequest& request, Kernel kernel) {
-  const auto& outputs = request.instruction.outputs;
-  const Graph& graph = *request.program.graph;
-  if (outputs.empty() || outputs[0] < 0 || outputs[0] >= graph.tensor_count()) return kernel;
-  const DType dtype = graph.dtype(outputs[0]);
-  if (dtype != DType::u16 && dtype != DType::u32) return kernel;
-  const std::int64_t mask = dtype == DType::u16 ? 0xFFFF : 0xFFFFFFFF;
-  return [kernel = std::move(kernel), mask](KernelContext& context, Inputs in, Outputs out) {
-    kernel(context, in, out);
-    out[0].tensor = at::bitwise_and(out[0].tensor, mask);
-  };
-}
-
 }  // namespace berth::runtime::onnx

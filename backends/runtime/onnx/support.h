@@ -56,10 +56,6 @@ template <KernelMaker make>
   return widened(make(request));
 }
 
-/// The kernel's first output wraps around as its element type does where ATen holds that in a wider
-/// one.
-[[nodiscard]] Kernel wrapped(const KernelRequest& request, Kernel kernel);
-
 template <auto function>
 [[nodiscard]] Kernel make_unary(const KernelRequest& /*request*/) {
   return widened(

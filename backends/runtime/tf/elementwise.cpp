@@ -76,10 +76,10 @@ Kernel make_cast(const KernelRequest& request) {
   const at::ScalarType wanted = type(request.instruction, "DstT", at::kFloat);
   // The host keeps whole numbers only.
   const bool moves = at::isFloatingType(wanted);
-  return [wanted, moves](KernelContext& context, Inputs in, Outputs out) {
+  return wrapped(request, [wanted, moves](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     out[0].tensor = x.to(moves ? context.device : x.device(), wanted);
-  };
+  });
 }
 
 Tensor choose(const KernelContext& context, const Tensor& condition, const Tensor& a,

@@ -44,7 +44,11 @@ Kernel make_batch_norm(const KernelRequest& request) {
           planes, scale, tensor_at(in, 2), mean, variance, true, norm.factor, norm.epsilon);
       out[0].tensor = norm.sliding.from_planes(y);
       const Tensor batch_variance = inverse_deviation.pow(-2).sub_(norm.epsilon);
-      const Tensor results[] = {mean, variance, batch_mean, batch_variance};
+      // One value has no variance, where Bessel's correction divides by 0.
+      const bool one_value = planes.numel() == planes.size(1);
+      const Tensor kept =
+          one_value ? running(in[4].tensor, scale, norm.factor) * (1 - norm.factor) : variance;
+      const Tensor results[] = {mean, kept, batch_mean, batch_variance};
       for (std::size_t i = 1; i < out.size() && i < 5; ++i) out[i].tensor = results[i - 1];
     }
     // The reserve is the kernel's own choice: nothing.
@@ -82,8 +86,9 @@ Tensor log_softmax(const Tensor& x) {
 /// (logits, labels), both [batch, classes] or broadcast to that. Outputs: loss [batch], gradient.
 Kernel make_cross_entropy(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& labels = tensor_at(in, 1);
-    const Tensor logs = at::log_softmax(tensor_at(in, 0), -1);
+    const auto both = at::broadcast_tensors({tensor_at(in, 0), tensor_at(in, 1)});
+    const Tensor& labels = both[1];
+    const Tensor logs = at::log_softmax(both[0], -1);
     out[0].tensor = (labels * logs).sum(-1).neg_();
     out[1].tensor = logs.exp() - labels;
   };

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/extremes.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -18,14 +19,9 @@ Tensor mean(const Tensor& x, const Ints& axes, bool keep) {
   if (x.is_floating_point() || x.is_complex()) return x.mean(axes, keep);
   std::int64_t count = 1;
   for (const std::int64_t axis : axes) count *= x.size(axis);
-  return at::sum(x, axes, keep, x.scalar_type()).div(count, "trunc");
-}
-
-Tensor largest(const Tensor& x, const Ints& axes, bool keep) {
-  return at::amax(x, axes, keep);
-}
-Tensor smallest(const Tensor& x, const Ints& axes, bool keep) {
-  return at::amin(x, axes, keep);
+  // Sums of few bits are TensorFlow's in more.
+  const at::ScalarType wide = x.element_size() < 4 ? at::kLong : x.scalar_type();
+  return at::sum(x, axes, keep, wide).div(count, "trunc").to(x.scalar_type());
 }
 
 template <class Step>

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "berth/error.h"
@@ -145,9 +146,21 @@ Kernel make_range(const KernelRequest& /*request*/) {
     const Tensor& start = tensor_at(in, 0);
     const at::Scalar begin = start.item(), end = tensor_at(in, 1).item(),
                      step = tensor_at(in, 2).item();
-    const bool whole = at::isIntegralType(start.scalar_type(), false);
+    if (at::isIntegralType(start.scalar_type(), false)) {
+      out[0].tensor = at::arange(begin, end, step, start.options().device(at::kCPU));
+      return;
+    }
+    // As many as TensorFlow counts, by a quotient in the numbers' own type.
+    const bool is_single = start.scalar_type() == at::kFloat;
+    const double steps =
+        is_single ? static_cast<double>((end.toFloat() - begin.toFloat()) / step.toFloat())
+                  : (end.toDouble() - begin.toDouble()) / step.toDouble();
+    const at::TensorOptions options = start.options().device(context.device);
+    const double count = std::ceil(std::abs(steps));
     out[0].tensor =
-        at::arange(begin, end, step, start.options().device(whole ? at::kCPU : context.device));
+        count == 0
+            ? at::empty({0}, options)
+            : at::arange(begin, begin.toDouble() + (count - 0.5) * step.toDouble(), step, options);
   };
 }
 

@@ -80,11 +80,11 @@ struct Operands {
 };
 
 template <auto function>
-[[nodiscard]] Kernel make_binary(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
+[[nodiscard]] Kernel make_binary(const KernelRequest& request) {
+  return wrapped(request, [](KernelContext& context, Inputs in, Outputs out) {
     const Operands operands(context, tensor_at(in, 0), tensor_at(in, 1));
     out[0].tensor = function(operands.left, operands.right);
-  };
+  });
 }
 
 // --- images --------------------------------------------------------------------------------------

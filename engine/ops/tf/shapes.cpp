@@ -71,7 +71,12 @@ void broadcast_args(OpContext& op) {
 void range(OpContext& op) {
   const auto start = op.in(0).number(0), limit = op.in(1).number(0), delta = op.in(2).number(0);
   op.set(0, {kUnknownDim});
-  if (start && limit && delta && *delta != 0) op.set(0, {range_count(*start, *limit, *delta)});
+  if (!start || !limit || !delta || *delta == 0) return;
+  // TensorFlow's quotient is one of the numbers' own type.
+  const bool is_single = op.in(0).type == kFloat;
+  const auto single = static_cast<float>(*limit - *start) / static_cast<float>(*delta);
+  op.set(0, {is_single ? range_count(0, static_cast<double>(single), 1)
+                       : range_count(*start, *limit, *delta)});
 }
 void fold_range(OpContext& op) {
   fold::range(op, op.in(0), op.in(2));

@@ -565,6 +565,21 @@ def edges(add):
     add("TopKV2", input=np.zeros((2, 8), np.float32), k=int_(2))
     add("TopKV2", input=np.array([1, 1, 1, 0, 1, 1, 0, 2], np.float32), k=int_(4))
     add("Sign", x=np.array([np.nan, -3, 0, 2], np.float32))
+    add("Range", start=float_(0), limit=float_(0.3), delta=float_(0.1))
+    add("Range", start=float_(1), limit=float_(0), delta=float_(-0.1))
+    add("Range", start=float_(1), limit=float_(1), delta=float_(0.1))
+    for dtype in (np.uint8, np.int8, np.int16):
+        add("Mean", input=np.full(5, 120, dtype), axis=ints(0))
+    for op in ("Max", "Min"):
+        add(op, input=np.zeros((0, 3), np.float32), axis=ints(0))
+        add(op, input=np.zeros((0, 3), np.int32), axis=ints(0))
+    one = dict(x=floats(1, 1, 1, 2), scale=positive(2), offset=floats(2), mean=floats(2), variance=positive(2), is_training=True)
+    for factor in (1.0, 0.25):
+        add("FusedBatchNormV3", exponential_avg_factor=factor, epsilon=1e-3, **one)
+    add("SoftmaxCrossEntropyWithLogits", features=floats(3, 1), labels=np.full((1, 3), 1 / 3, np.float32))
+    add("Cast", x=ints(-1, 70000), DstT=tf.uint16)
+    add("Cast", x=ints(-1, 7), DstT=tf.uint32)
+    add("AddV2", x=np.array([0xFFFFFFFF, 5], np.uint32), y=np.array([2, 3], np.uint32))
 
 
 def make_op_cases():
