@@ -393,6 +393,12 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
       }
     }
   }
+  if (auto spread =
+          mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attribute_of(op, "lhs_dilation"))) {
+    if (berth_status status = add_numbers(builder, id, "lhs_dilation", spread.asArrayRef())) {
+      return status;
+    }
+  }
   if (op.getNumRegions() == 0 || !runs_per_element(op)) return BERTH_OK;
   const double points = body_points(op);
   if (points >= 0 && points < 1e18) {

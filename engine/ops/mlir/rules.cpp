@@ -3,10 +3,12 @@
 // Beside the tensors a rule reads what the importer found, each a list of whole numbers:
 //   contracting   dimensions of input 0 that a product sums over (stablehlo.dot_general)
 //   output_features   the dimension of input 1 that is no tap of a convolution's output
+//   lhs_dilation  how far apart a convolution spreads its input, with zeros between (a gradient's)
 //   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
 //                 how often it runs, and how many ops it has
 #include "ops/mlir/rules.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -56,11 +58,11 @@ Estimate dot_general(const OpView& op, const WorkRule& rule) {
 }
 
 /// `features`: the dimension of the weights that is none of the taps. Beside it are the channels, as
-/// far as is known: the window is what both leave.
-Estimate convolution(const OpView& op, const WorkRule& rule, int features) {
+/// far as is known: the window is what both leave. One tap in `spread` meets no zero that was put in.
+Estimate convolution(const OpView& op, const WorkRule& rule, int features, double spread = 1) {
   const TensorView weights = op.input(1);
   const double outputs = weights.dim(features);
-  const double taps = weights.elements() / outputs;
+  const double taps = weights.elements() / outputs / spread;
   const double channels = weights.dim(features == 0 ? 1 : -2);
   const double points = op.output(0).elements();
   return work::with_convolution(
@@ -75,7 +77,11 @@ Estimate convolution(const OpView& op, const WorkRule& rule, int features) {
 }
 Estimate convolution_by_attribute(const OpView& op, const WorkRule& rule) {
   const double features = number(op, "output_features");
-  return convolution(op, rule, std::isnan(features) ? -1 : static_cast<int>(features));
+  double spread = 1;
+  for (const std::int64_t apart : op.integers("lhs_dilation")) {
+    spread *= static_cast<double>(std::max<std::int64_t>(apart, 1));
+  }
+  return convolution(op, rule, std::isnan(features) ? -1 : static_cast<int>(features), spread);
 }
 Estimate features_last(const OpView& op, const WorkRule& rule) {
   return convolution(op, rule, -1);

@@ -124,6 +124,13 @@ TEST_CASE("work rules of MLIR's ops") {
        {{"output_features", {3}}},
        2.0 * 8 * 8 * 8 * 27,
        OpClass::convolution},
+      // A gradient's: of four taps three meet zeros between what it spreads.
+      {"stablehlo.convolution",
+       {{1, 5, 5, 3}, {3, 3, 3, 8}},
+       {1, 10, 10, 8},
+       {{"output_features", {3}}, {"lhs_dilation", {2, 2}}},
+       2.0 * 10 * 10 * 8 * 27 / 4,
+       OpClass::convolution},
       {"stablehlo.add", {{4, 5}, {4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
       {"stablehlo.tanh", {{4, 5}}, {4, 5}, {}, 200, OpClass::elementwise},
       {"math.exp", {{4, 5}}, {4, 5}, {}, 200, OpClass::elementwise},
