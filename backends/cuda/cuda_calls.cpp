@@ -71,7 +71,7 @@ class CudaCalls final : public Calls {
     if (!c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
       throw Error(ErrorCode::not_found,
                   "this LibTorch has no CUDA (" TORCH_VERSION
-                  "); build Berth with one that has: `./dev build --torch PATH --cuda`");
+                  "); build Berth with one that has, as `./dev help` says");
     }
     // Otherwise f32 convolutions are computed in TF32, with three digits, and no longer agree with
     // the host's.
