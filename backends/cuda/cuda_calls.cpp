@@ -69,9 +69,8 @@ class CudaCalls final : public Calls {
                                             "CUDA_VISIBLE_DEVICES, or use --backend cpu");
     }
     if (!c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
-      throw Error(ErrorCode::not_found,
-                  "this LibTorch has no CUDA (" TORCH_VERSION
-                  "); build Berth with one that has, as `./dev help` says");
+      throw Error(ErrorCode::not_found, "this LibTorch has no CUDA (" TORCH_VERSION
+                                        "); build Berth with one that has, as `./dev help` says");
     }
     // Otherwise f32 convolutions are computed in TF32, with three digits, and no longer agree with
     // the host's.
