@@ -23,14 +23,8 @@ using runtime::CopySink;
 using runtime::MemoryMeter;
 using runtime::MeterScope;
 using runtime::OpTimes;
-using runtime::Structure;
+using runtime::transformed;
 using runtime::Value;
-
-namespace {
-
-constexpr double kLongestReading_us = 500;
-
-}  // namespace
 
 struct CudaRuntime::Unit {
   struct Kept {
@@ -72,12 +66,13 @@ struct CudaRuntime::Unit {
   /// Reads both clocks: the GPU's between two readings of the host's, a few times, and the narrowest counts. What an
   /// idle GPU is given first takes up to 200 us.
   void set_clock() {
+    constexpr double kLongest_us = 500;
     double narrowest_us = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 4; ++i) {
       const double before_us = runtime::now_us();
       calls.record(clock[1], compute);
       double after_us = runtime::now_us();
-      while (!calls.done(clock[1]) && after_us < before_us + kLongestReading_us) {
+      while (!calls.done(clock[1]) && after_us < before_us + kLongest_us) {
         after_us = runtime::now_us();
       }
       if (after_us - before_us >= narrowest_us) continue;
@@ -114,19 +109,6 @@ struct CudaRuntime::Unit {
 };
 
 namespace {
-
-/// The value with each of its tensors replaced.
-template <typename Function>
-Value transformed(const Value& value, const Function& function) {
-  Value result;
-  if (value.tensor.defined()) result.tensor = function(value.tensor);
-  if (value.structure != nullptr) {
-    auto structure = std::make_shared<Structure>(*value.structure);
-    for (Value& part : structure->sequence) part = transformed(part, function);
-    result.structure = std::move(structure);
-  }
-  return result;
-}
 
 template <typename Function>
 void for_each_tensor(const Value& value, const Function& function) {

@@ -125,14 +125,7 @@ std::int64_t value_bytes(const Value& value) {
 }
 
 Value deep_copy(const Value& value) {
-  Value copy;
-  if (value.tensor.defined()) copy.tensor = value.tensor.clone();
-  if (value.structure != nullptr) {
-    auto structure = std::make_shared<Structure>(*value.structure);
-    for (Value& part : structure->sequence) part = deep_copy(part);
-    copy.structure = std::move(structure);
-  }
-  return copy;
+  return transformed(value, [](const at::Tensor& tensor) { return tensor.clone(); });
 }
 
 TensorContent to_content(const Value& value) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "berth/graph.h"
 #include "berth/sdk/program.h"
@@ -26,6 +28,19 @@ namespace berth::runtime {
 
 /// Bytes of all its tensors.
 [[nodiscard]] std::int64_t value_bytes(const Value& value);
+
+/// The value with each of its tensors replaced by what `function` gives for it.
+template <typename Function>
+[[nodiscard]] Value transformed(const Value& value, const Function& function) {
+  Value result;
+  if (value.tensor.defined()) result.tensor = function(value.tensor);
+  if (value.structure != nullptr) {
+    auto structure = std::make_shared<Structure>(*value.structure);
+    for (Value& part : structure->sequence) part = transformed(part, function);
+    result.structure = std::move(structure);
+  }
+  return result;
+}
 
 /// A copy with its own memory for every tensor, allocated as the calling thread allocates.
 [[nodiscard]] Value deep_copy(const Value& value);

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <ATen/Context.h>
-#include <ATen/core/Tensor.h>
 
 #include <cstdlib>
-#include <memory>
 
-#include "runtime/kernel.h"
+#include "runtime/values.h"
 
 namespace berth::test {
 
@@ -19,16 +17,8 @@ inline at::Device test_device() {
   return at::Device(name);
 }
 
-/// The value with each of its tensors there.
 inline runtime::Value moved(const runtime::Value& value, at::Device device) {
-  runtime::Value result = value;
-  if (value.tensor.defined()) result.tensor = value.tensor.to(device);
-  if (value.structure != nullptr) {
-    auto structure = std::make_shared<runtime::Structure>(*value.structure);
-    for (runtime::Value& part : structure->sequence) part = moved(part, device);
-    result.structure = std::move(structure);
-  }
-  return result;
+  return runtime::transformed(value, [&](const at::Tensor& tensor) { return tensor.to(device); });
 }
 
 }  // namespace berth::test

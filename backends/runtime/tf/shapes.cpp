@@ -156,11 +156,9 @@ Kernel make_range(const KernelRequest& /*request*/) {
         is_single ? static_cast<double>((end.toFloat() - begin.toFloat()) / step.toFloat())
                   : (end.toDouble() - begin.toDouble()) / step.toDouble();
     const at::TensorOptions options = start.options().device(context.device);
-    const double count = std::ceil(std::abs(steps));
-    out[0].tensor =
-        count == 0
-            ? at::empty({0}, options)
-            : at::arange(begin, begin.toDouble() + (count - 0.5) * step.toDouble(), step, options);
+    const double last = begin.toDouble() + (std::ceil(steps) - 0.5) * step.toDouble();
+    // ATen refuses a step that leads away from the limit.
+    out[0].tensor = steps == 0 ? at::empty({0}, options) : at::arange(begin, last, step, options);
   };
 }
 

@@ -1,5 +1,6 @@
 // Every kernel of TensorFlow's ops against what TensorFlow computed; see make_cases.py.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <set>
@@ -192,6 +193,21 @@ TEST_CASE("variables without an initializer begin small, the same each time, and
   CHECK(values.std().item().toDouble() > 0.01);
   CHECK(difference(values, second.value("read")) == 0);
   CHECK(first.value("count").item().toLong() == 0);
+}
+
+TEST_CASE("a range whose step leads away from its limit is refused") {
+  const auto program = load_tf(cases_path(), {"all"});
+  const auto& all = program->instructions;
+  const auto range = std::ranges::find(all, "Range", &Instruction::type);
+  REQUIRE(range != all.end());
+  const Kernel kernel = tf_kernels().find("Range")({*program, *range, tf_kernels()});
+  const auto number = [](double value) { return Value{at::scalar_tensor(value), nullptr}; };
+  KernelContext context;
+  Value out;
+  for (const double limit : {0.0, 0.5}) {
+    const Value inputs[] = {number(1), number(limit), number(1)};
+    CHECK_THROWS_AS(kernel(context, inputs, {&out, 1}), c10::Error);
+  }
 }
 
 TEST_CASE("what a kernel cannot do is refused while loading, by the attribute's name") {

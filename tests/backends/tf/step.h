@@ -48,16 +48,16 @@ class Stepper {
       for (const ValueId id : each.inputs) ++readers[static_cast<std::size_t>(id)];
     }
     for (const TensorId id : program_->outputs) ++readers[static_cast<std::size_t>(id)];
+    KernelContext context;
+    context.device = test::test_device();
+    context.state = &state;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!program_->parameters[i]) continue;
       const at::Tensor content = make_tensor(*program_->parameters[i]);
       // As a session has them.
       const bool stays = integers_stay && at::isIntegralType(content.scalar_type(), false);
-      values_[i].tensor = stays ? content : content.to(test::test_device());
+      values_[i].tensor = stays ? content : content.to(context.device);
     }
-    KernelContext context;
-    context.device = test::test_device();
-    context.state = &state;
     for (const OpId op : graph.topological_order()) {
       const Instruction& each = program_->instructions[static_cast<std::size_t>(op)];
       std::vector<Value> inputs, outputs(each.outputs.size());
