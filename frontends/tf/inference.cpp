@@ -183,6 +183,7 @@ class Inference {
     // A variable's shape may follow from what is written to it after it was read.
     constexpr int kMostRounds = 4;
     for (int round = 1; round < kMostRounds && more_is_known(); ++round) revisit();
+    if (follow_frames()) revisit();
     if (context_.depth == 0 && !context_.choosers.empty()) visit_largest_step();
     for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
       static_cast<void>(trips(frame));
@@ -258,6 +259,9 @@ class Inference {
     if (!given) {
       make_outputs(id, node);
       apply_rule(id, node);
+      if (const auto grown = grown_.find(id); grown != grown_.end()) {
+        node.outputs[0].set_shape(grown->second);
+      }
     }
     declared_shapes(node);
     if (context_.depth == 0 && is_input(node.op)) {
@@ -415,6 +419,30 @@ class Inference {
     return frame.trips;
   }
 
+  /// Notes the shapes of states that grow by the same in every round: within their loop those of the
+  /// middle round, whose work is the mean of all, and behind it those that the last round leaves.
+  /// Returns whether there are any.
+  bool follow_frames() {
+    for (const NodeId id : inferred_.loops.order) {
+      const Node& node = node_at(id);
+      if (!is_exit(node.op) || node.inputs.empty()) continue;
+      const Node& from = node_at(node.inputs[0].node);
+      if (!is_switch(from.op) || from.inputs.empty()) continue;
+      const NodeId merge = from.inputs[0].node;
+      const auto variable = variable_at(program_, merge);
+      const FrameId frame = inferred_.loops.frame_of[static_cast<std::size_t>(merge)];
+      if (!variable || frame == kNoFrame) continue;
+      const Value& before = node_at(merge).outputs.at(0);
+      const std::vector<Value>& end = node_at(variable->end.node).outputs;
+      const Value& after = end.at(static_cast<std::size_t>(variable->end.port));
+      if (!changes_shape(before, after) || before.dims.size() != after.dims.size()) continue;
+      const auto rounds = static_cast<double>(trips(frame));
+      grown_[id] = shape_behind(before, after, rounds);
+      grown_[merge] = shape_behind(before, after, std::max(rounds - 1, 0.0) / 2);
+    }
+    return !grown_.empty();
+  }
+
   /// The value of a counter when its loop ends: the count of a gradient's loop.
   void exit_content(NodeId id, Node& node) {
     const FrameId frame = inferred_.loops.frame_of[static_cast<std::size_t>(id)];
@@ -464,29 +492,11 @@ class Inference {
   }
 
   void bodies(NodeId id, Node& node) {
-    std::vector<Value> inputs = inputs_of(node);
     if (is_functional_loop(node.op)) {
-      const std::vector<Value> initial = inputs;
-      const Attributes::Function name = node.attributes.function("body");
-      Program rounds_of = body_of(node, name);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!is_handed_on(rounds_of, i)) inputs[i].forget_content();
-      }
-      const BodyResult body = run_body(name, std::move(rounds_of), inputs);
-      const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
-      const Work work = add_work(body.costs.work, condition.costs.work);
-      hold(id, body);
-      hold(id, condition);
-      std::int64_t rounds = count_trips(condition.program, body.program, initial);
-      if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
-      for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
-        merge_shape(node.outputs[i], body.outputs[i]);
-        after_rounds(node.outputs[i], body.outputs[i], rounds);
-        set_content(node.outputs[i], content_after(body.program, initial, i, rounds));
-      }
-      inferred_.works[id] = scale_work(work, static_cast<double>(rounds));
+      functional_loop(id, node);
       return;
     }
+    std::vector<Value> inputs = inputs_of(node);
     std::vector<Attributes::Function> branches;
     if (node.op == "If" || node.op == "StatelessIf") {
       branches = {node.attributes.function("then_branch"), node.attributes.function("else_branch")};
@@ -496,6 +506,60 @@ class Inference {
     // The first input chooses, the others are the branches' arguments.
     inputs.erase(inputs.begin(), inputs.begin() + (inputs.empty() ? 0 : 1));
     larger_branch(id, node, branches, inputs);
+  }
+
+  void functional_loop(NodeId id, Node& node) {
+    const std::vector<Value> initial = inputs_of(node);
+    std::vector<Value> inputs = initial;
+    const Attributes::Function name = node.attributes.function("body");
+    Program round = body_of(node, name);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_handed_on(round, i)) inputs[i].forget_content();
+    }
+    const BodyResult body = run_body(name, std::move(round), inputs);
+    const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
+    hold(id, body);
+    hold(id, condition);
+    std::int64_t rounds = count_trips(condition.program, body.program, initial);
+    if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
+    std::vector<Value> last = body.outputs;
+    Work work = scale_work(body.costs.work, static_cast<double>(rounds));
+    const bool stays =
+        std::equal(inputs.begin(), inputs.end(), last.begin(), last.end(),
+                   [](const Value& a, const Value& b) { return !changes_shape(a, b); });
+    if (rounds > 1 && !stays) {
+      follow_rounds(node, initial, body, rounds, last, work);
+    }
+    for (std::size_t i = 0; i < std::min({last.size(), inputs.size(), node.outputs.size()}); ++i) {
+      if (rounds > 0 && changes_shape(inputs[i], last[i])) node.outputs[i].set_shape(last[i].dims);
+      merge_shape(node.outputs[i], last[i]);
+      after_rounds(node.outputs[i], body.outputs[i], rounds);
+      set_content(node.outputs[i], content_after(body.program, initial, i, rounds));
+    }
+    inferred_.works[id] =
+        add_work(work, scale_work(condition.costs.work, static_cast<double>(rounds)));
+  }
+
+  static bool changes_shape(const Value& before, const Value& after) {
+    return before.fully_known() && after.fully_known() && before.dims != after.dims;
+  }
+
+  /// Runs the rounds behind the first, each with the shapes that the one before has left; `last` and
+  /// `work` are then those of all. Leaves them as they are where the rounds are too many to follow.
+  void follow_rounds(const Node& node, const std::vector<Value>& initial, const BodyResult& first,
+                     std::int64_t rounds, std::vector<Value>& last, Work& work) {
+    const std::int64_t visits = static_cast<std::int64_t>(first.program.nodes.size()) + 1;
+    if (rounds > context_.visits_of_rounds / visits) return;
+    context_.visits_of_rounds -= rounds * visits;
+    work = first.costs.work;
+    for (std::int64_t at = 1; at < rounds; ++at) {
+      for (std::size_t i = 0; i < last.size(); ++i) {
+        set_content(last[i], content_after(first.program, initial, i, at));
+      }
+      BodyResult body = run_body(node, node.attributes.function("body"), last);
+      work = add_work(work, body.costs.work);
+      last = std::move(body.outputs);
+    }
   }
 
   static void set_content(Value& value, DataPtr data) {
@@ -601,6 +665,7 @@ class Inference {
   std::vector<std::int32_t> used_ports_;
   std::vector<const Value*> inputs_;
   std::map<NodeId, std::shared_ptr<Handle>> captured_;
+  std::map<NodeId, Dims> grown_;  // of Merge and Exit, where a loop's rounds change a shape
 };
 
 }  // namespace

@@ -78,7 +78,9 @@ struct InferenceContext {
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   bool other_batch = false;               ///< the shapes that the file states are of another batch
   int depth = 0;                          ///< of nested bodies
-  bool fold = true;                       ///< LoadOptions::fold
+  /// Nodes that may yet be visited to follow loops whose state grows, round by round.
+  std::int64_t visits_of_rounds = 1 << 16;
+  bool fold = true;  ///< LoadOptions::fold
 };
 
 /// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output

@@ -201,6 +201,28 @@ NodeId behind_copies(const Program& program, NodeId id) {
 
 }  // namespace
 
+std::optional<FrameVariable> variable_at(const Program& program, NodeId merge) {
+  const Node& node = node_at(program, merge);
+  if (!is_merge(node.op) || node.inputs.size() != 2) return {};
+  for (const std::size_t back : {std::size_t{1}, std::size_t{0}}) {
+    const Node& next = node_at(program, node.inputs[back].node);
+    if (!is_next_iteration(next.op) || next.inputs.empty()) continue;
+    return FrameVariable{node.inputs[1 - back], next.inputs[0]};
+  }
+  return {};
+}
+
+Dims shape_behind(const Value& before, const Value& after, double rounds) {
+  Dims dims = before.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const double size =
+        static_cast<double>(dims[i]) + static_cast<double>(after.dims[i] - dims[i]) * rounds;
+    const bool is_valid = size >= 0 && size <= static_cast<double>(kMaxDim);
+    dims[i] = is_valid ? static_cast<std::int64_t>(size) : kUnknownDim;
+  }
+  return dims;
+}
+
 bool is_handed_on(const Program& body, std::size_t index) {
   return index < body.arguments.size() && index < body.results.size() &&
          behind_copies(body, body.results[index].node) == body.arguments[index];
@@ -256,19 +278,25 @@ std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId o
   return {};
 }
 
+/// A number that no round of its loop changes: a constant, or a variable that every round hands on as
+/// it is.
+std::optional<std::int64_t> kept_number(const Program& program, const Source& source) {
+  if (const auto constant = number(program, source)) return constant;
+  const NodeId merge = behind_copies(program, source.node);
+  const auto variable = variable_at(program, merge);
+  if (!variable || behind_copies(program, variable->end.node) != merge) return {};
+  return number(program, variable->start);
+}
+
 /// A variable of a loop that changes by the same number each round.
 std::optional<Counter> counter_at(const Program& program, NodeId merge) {
-  const Node& node = node_at(program, merge);
-  if (!is_merge(node.op) || node.inputs.size() != 2) return {};
-  for (const int back : {1, 0}) {
-    const Node& next = node_at(program, node.inputs[static_cast<std::size_t>(back)].node);
-    if (!is_next_iteration(next.op) || next.inputs.empty()) continue;
-    const auto start = number(program, node.inputs[static_cast<std::size_t>(1 - back)]);
-    const auto step = step_of(program, next.inputs[0].node, merge,
-                              [&](const Source& source) { return number(program, source); });
-    if (start && step) return Counter{*start, *step};
-  }
-  return {};
+  const auto variable = variable_at(program, merge);
+  if (!variable) return {};
+  const auto start = number(program, variable->start);
+  const auto step = step_of(program, variable->end.node, merge,
+                            [&](const Source& source) { return kept_number(program, source); });
+  if (!start || !step) return {};
+  return Counter{*start, *step};
 }
 
 /// Rounds of which the comparison holds at the start.
@@ -347,7 +375,7 @@ class FrameVariables final : public Variables {
     return counter_at(program_, behind_copies(program_, source.node));
   }
   [[nodiscard]] std::optional<std::int64_t> limit(const Source& source) const override {
-    return number(program_, source);
+    return kept_number(program_, source);
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,18 @@ struct Loops {
 [[nodiscard]] inline bool is_next_iteration(std::string_view op) {
   return op == "NextIteration" || op == "RefNextIteration";
 }
+
+/// A variable of a loop written with Merge and NextIteration.
+struct FrameVariable {
+  Source start;  ///< its value before the first round
+  Source end;    ///< its value at the end of a round
+};
+/// The variable that `merge` begins a round with; none where it is no loop's.
+[[nodiscard]] std::optional<FrameVariable> variable_at(const Program& program, NodeId merge);
+
+/// The shape after so many rounds of a variable that the first round takes from `before` to `after`,
+/// both known and of one rank, and that each round changes by the same.
+[[nodiscard]] Dims shape_behind(const Value& before, const Value& after, double rounds);
 
 /// Throws Error(invalid_graph) naming the nodes of a cycle that is no loop's.
 [[nodiscard]] Loops find_loops(const Program& program, const std::string& file);

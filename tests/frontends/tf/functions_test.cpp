@@ -297,6 +297,47 @@ TEST_CASE("rounds of a functional loop are counted where its condition and its b
   CHECK(flops("add:z:0") == doctest::Approx(kRound).epsilon(0.02));  // a limit that moves
 }
 
+TEST_CASE("a functional loop's state grows, and its work with it, round by round") {
+  // i, x, v of the loop:  while (i < limit) { i += 1; v = concat(v @ x, x) }
+  const std::string arguments =
+      "input_arg { name: 'i' type: DT_INT32 } input_arg { name: 'x' type: DT_FLOAT } input_arg { "
+      "name: 'v' type: DT_FLOAT } ";
+  const std::string ints = attr("T", "type: DT_INT32");
+  const auto inside = [](const std::string& text) { return "node_def" + text.substr(4); };
+  const std::string body =
+      "function { signature { name: 'body' " + arguments +
+      "output_arg { name: 'ri' type: DT_INT32 } output_arg { name: 'rx' type: DT_FLOAT } "
+      "output_arg { name: 'rv' type: DT_FLOAT } } " +
+      inside(integers("one", {1}, true)) + inside(integers("axis", {0}, true)) +
+      inside(node("add", "AddV2", "i one:output:0", ints)) +
+      inside(node("square", "MatMul", "v x", kFloats)) +
+      inside(node("more", "ConcatV2", "square:product:0 x axis:output:0",
+                  kFloats + attr("N", "i: 2") + attr("Tidx", "type: DT_INT32"))) +
+      "ret { key: 'ri' value: 'add:z:0' } ret { key: 'rx' value: 'x' } ret { key: 'rv' value: "
+      "'more:output:0' } } ";
+  const auto load = [&](int limit) {
+    const std::string condition = "function { signature { name: 'cond' " + arguments +
+                                  "output_arg { name: 'r' type: DT_BOOL } } " +
+                                  inside(integers("limit", {limit}, true)) +
+                                  inside(node("less", "Less", "i limit:output:0", ints)) +
+                                  "ret { key: 'r' value: 'less:z:0' } } ";
+    return load_bytes(
+        integers("start", {0}, true) + placeholder("x", {16, 16}) +
+        node("loop", "StatelessWhile", "start x x",
+             attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                 attr("T", "list { type: DT_INT32 type: DT_FLOAT type: DT_FLOAT }")) +
+        node("y", "Relu", "loop:2", kFloats) + "library { " + body + condition + " }");
+  };
+  constexpr double kRound = 2.0 * 16 * 16 * 16;
+  for (const int rounds : {1, 2, 10}) {
+    CAPTURE(rounds);
+    const LoadedModel model = load(rounds);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{16 * (rounds + 1), 16});
+    CHECK(model.graph->stated_work(op_named(*model.graph, "loop"))->flops ==
+          doctest::Approx(rounds * (rounds + 1) / 2 * kRound).epsilon(0.03));
+  }
+}
+
 TEST_CASE("rounds are counted by a step that is an argument, as AutoGraph writes tf.range") {
   // i, n, by, x of the loop:  while (i < n) { i += by; x = x @ x }
   const auto scalar = [](const std::string& name) {

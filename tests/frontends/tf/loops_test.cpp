@@ -119,6 +119,46 @@ TEST_CASE("rounds are counted with constants that wait for the round, as TensorF
         doctest::Approx(5 * kRound).epsilon(0.02));
 }
 
+/// The text, `old` replaced by `fresh`.
+std::string with(std::string text, const std::string& old, const std::string& fresh) {
+  REQUIRE(text.find(old) != std::string::npos);
+  return text.replace(text.find(old), old.size(), fresh);
+}
+
+TEST_CASE("rounds are counted to a limit and by a step that every round hands on") {
+  // As TensorFlow lowers the loop over a range.
+  const auto variable = [](const std::string& name, const std::string& end) {
+    return enter("e" + name, name == "n" ? "limit" : "step", "frame", kInt) +
+           node(name, "Merge", "e" + name + " next_" + name, kInt + attr("N", "i: 2")) +
+           node("switch_" + name, "Switch", name + " cond", kInt) +
+           node("kept_" + name, "Identity", "switch_" + name + ":1", kInt) +
+           node("next_" + name, "NextIteration", end, kInt);
+  };
+  const auto flops = [&](const std::string& end_of_step) {
+    std::string text = with(kInput + loop("", 0, 12, 3), enter("n", "limit", "frame", kInt),
+                            variable("n", "kept_n"));
+    text = with(text, enter("s", "step", "frame", kInt), variable("s", end_of_step));
+    return flops_of(*load_bytes(text).graph, "frame");
+  };
+  CHECK(flops("kept_s") == doctest::Approx(4 * kRound).epsilon(0.02));
+  CHECK(flops("add") == doctest::Approx(kRound).epsilon(0.02));  // a step that changes
+}
+
+TEST_CASE("what a round makes longer has its last length behind the loop, its mean one in it") {
+  // while (..) { v = concat(v, x) }, ten rounds
+  const std::string text = with(
+      kInput + integers("axis", {0}, true) + loop("", 0, 10, 1) + node("y", "Relu", "xv", kFloats),
+      node("mul", "MatMul", "sv:1 sv:1", kFloats),
+      enter("ex", "x", "frame", kFloats) + enter("ea", "axis", "frame", kInt) +
+          node("square", "MatMul", "sv:1 ex", kFloats) +
+          node("mul", "ConcatV2", "square ex ea",
+               kFloats + attr("N", "i: 2") + attr("Tidx", "type: DT_INT32")));
+  const LoadedModel model = load_bytes(text);
+  CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{11 * 16, 16});
+  // 1 + 2 + .. + 10 times the work of the first round.
+  CHECK(flops_of(*model.graph, "frame") == doctest::Approx(55 * kRound).epsilon(0.02));
+}
+
 TEST_CASE("the count of one loop is the limit of another, as in gradients") {
   // The second loop counts down what the first has counted up.
   std::string second = loop("b_", 0, 1, 1, "GreaterEqual", "Sub");
