@@ -5,22 +5,13 @@
 #include <limits>
 
 #include "berth/error.h"
+#include "runtime/onnx/heads.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
-
-// [batch, length, heads * size] as [batch, heads, length, size].
-Tensor split_heads(const Tensor& x, std::int64_t heads) {
-  if (x.dim() == 4) return x;
-  return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
-}
-
-Tensor merge_heads(const Tensor& x) {
-  return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
-}
 
 // The addend to the scores of [batch, heads, queries, keys] for a mask in any of its forms.
 Tensor mask_scores(const Tensor& mask, std::int64_t batch, std::int64_t keys, double filter) {

@@ -3,6 +3,7 @@
 
 #include "berth/error.h"
 #include "runtime/layouts.h"
+#include "runtime/onnx/activations.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/onnx/windows.h"
@@ -126,9 +127,25 @@ Kernel make_conv_transpose(const KernelRequest& request) {
   });
 }
 
+// Inputs: those of Conv, then a summand?.
+Kernel make_fused_conv(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  Activation activation = activation_named(text_attribute(op, "activation", "Relu"));
+  if (const auto* const given = op.attribute<std::vector<double>>("activation_params")) {
+    if (!given->empty()) activation.alpha = given->front();
+    if (given->size() > 1) activation.beta = (*given)[1];
+  }
+  return [conv = make_conv(request), activation](KernelContext& context, Inputs in, Outputs out) {
+    conv(context, in, out);
+    Tensor& y = out[0].tensor;
+    y = activation(has(in, 3) ? at::add(y, tensor_at(in, 3)) : y);
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"Conv", make_conv},
     {"ConvTranspose", make_conv_transpose},
+    {"com.microsoft.FusedConv", make_fused_conv},
 };
 
 }  // namespace

@@ -93,10 +93,16 @@ Kernel make_bias_gelu(const KernelRequest& /*request*/) {
   });
 }
 
+Tensor swish(const Tensor& x, double alpha) {
+  return at::mul(x, at::sigmoid(at::mul(x, alpha)));
+}
+
+Kernel make_swish(const KernelRequest& request) {
+  return make_of_alpha<swish>(request, 1);
+}
+
 Kernel make_quick_gelu(const KernelRequest& request) {
-  return make_of_alpha<[](const Tensor& x, double alpha) {
-    return at::mul(x, at::sigmoid(at::mul(x, alpha)));
-  }>(request, 1.702);
+  return make_of_alpha<swish>(request, 1.702);
 }
 
 Kernel make_is_inf(const KernelRequest& request) {
@@ -304,6 +310,7 @@ constexpr KernelRow kRows[] = {
     {"Sqrt", BERTH_UNARY(at::sqrt)},
     {"Sub", make_aligned<make_binary<kSub>>},
     {"Sum", make_variadic<kAdd>},
+    {"Swish", make_swish},
     {"Tan", BERTH_UNARY(at::tan)},
     {"Tanh", BERTH_UNARY(at::tanh)},
     {"ThresholdedRelu", make_thresholded_relu},

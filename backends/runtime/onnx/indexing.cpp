@@ -176,6 +176,28 @@ Kernel make_unique(const KernelRequest& request) {
   };
 }
 
+// Inputs: a cache, what to write into it, where each sequence begins to write?.
+Kernel make_tensor_scatter(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const std::int64_t stated_axis = int_attribute(op, "axis", -2);
+  const bool circular = text_attribute(op, "mode", "linear") == "circular";
+  return [=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& cache = tensor_at(in, 0);
+    const Tensor& update = tensor_at(in, 1);
+    const std::int64_t axis = normal_axis(stated_axis, cache.dim());
+    Ints begins(static_cast<std::size_t>(cache.size(0)), 0);
+    if (has(in, 2)) begins = ints_of(tensor_at(in, 2));
+    Tensor y = cache.clone();
+    for (std::int64_t b = 0; b < cache.size(0); ++b) {
+      Tensor at_positions = at::add(at::arange(update.size(axis), cache.options().dtype(at::kLong)),
+                                    begins.at(static_cast<std::size_t>(b)));
+      if (circular) at_positions = at::remainder(at_positions, cache.size(axis));
+      y.select(0, b).index_copy_(axis - 1, at_positions, update.select(0, b));
+    }
+    out[0].tensor = y;
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"Compress", make_compress},
     {"Gather", make_gather},
@@ -186,6 +208,7 @@ constexpr KernelRow kRows[] = {
     {"Scatter", make_scatter_elements},
     {"ScatterElements", make_scatter_elements},
     {"ScatterND", make_scatter_nd},
+    {"TensorScatter", make_tensor_scatter},
     {"Unique", make_unique},
 };
 

@@ -383,6 +383,7 @@ constexpr KernelRow kRows[] = {
     {"Transpose", make_transpose},
     {"Trilu", make_trilu},
     {"Unsqueeze", make_unsqueeze},
+    {"com.microsoft.ExpandDims", make_unsqueeze},
     {"com.microsoft.ConcatTraining", make_concat_training},
     {"com.microsoft.Trilu", make_trilu},
 };

@@ -1,15 +1,14 @@
 // Quantization: real = (quantized - zero point) * scale.
+#include "runtime/onnx/quantized.h"
+
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
-#include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime::onnx {
-namespace {
 
-// A value per element of one axis, lined up with x; a block of `block` elements shares one.
 Tensor along(const Tensor& values, const Tensor& x, std::int64_t axis, std::int64_t block) {
   if (values.dim() == 0 || values.numel() == 1) return values.reshape({});
   if (values.dim() == x.dim() && block > 0) {
@@ -19,6 +18,8 @@ Tensor along(const Tensor& values, const Tensor& x, std::int64_t axis, std::int6
   shape[static_cast<std::size_t>(normal_axis(axis, x.dim()))] = values.numel();
   return values.reshape(shape);
 }
+
+namespace {
 
 struct Range {
   double low, high;
@@ -44,6 +45,12 @@ Range range_of(DType dtype) {
   }
 }
 
+}  // namespace
+
+void check_quantized(DType dtype) {
+  static_cast<void>(range_of(dtype));
+}
+
 Tensor quantize(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
   const Range range = range_of(dtype);
   const Tensor scaled = at::round(at::div(x.to(at::kFloat), scale.to(at::kFloat)));
@@ -58,7 +65,6 @@ Tensor dequantize(const Tensor& x, const Tensor& scale, const Tensor& zero) {
   return at::mul(shifted, scale.to(real.scalar_type())).to(scale.scalar_type());
 }
 
-// The type of a zero point decides, or `output_dtype`; u8 without either.
 DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
   const Instruction& op = request.instruction;
   if (const auto stated = int_attribute(op, "output_dtype", 0)) return dtype_of_number(stated);
@@ -72,11 +78,27 @@ DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
   return DType::u8;
 }
 
+Dynamic dynamically_quantized(const Tensor& x) {
+  const Tensor low = at::clamp_max(at::min(x), 0);
+  const Tensor high = at::clamp_min(at::max(x), 0);
+  Tensor scale = at::div(at::sub(high, low), 255);
+  scale = at::where(at::eq(scale, 0), at::ones_like(scale), scale);
+  const Tensor zero = at::clamp(at::round(at::div(at::neg(low), scale)), 0, 255);
+  return {quantize(x, scale, zero, DType::u8), scale, zero.to(at::kByte)};
+}
+
+Tensor centred(const Tensor& x, const Tensor& zero) {
+  const Tensor wide = x.to(at::kDouble);
+  return zero.defined() ? at::sub(wide, zero.to(at::kDouble)) : wide;
+}
+
+namespace {
+
 Kernel make_quantize(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
   const std::int64_t block = int_attribute(request.instruction, "block_size", 0);
   const DType dtype = quantized_type(request, 2);
-  (void)range_of(dtype);  // refuses while loading
+  check_quantized(dtype);
   return [axis, block, dtype](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor zero = optional_at(in, 2);
@@ -96,24 +118,13 @@ Kernel make_dequantize(const KernelRequest& request) {
   };
 }
 
-// To u8, over a range that holds 0.
 Kernel make_dynamic_quantize(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& x = tensor_at(in, 0);
-    const Tensor low = at::clamp_max(at::min(x), 0);
-    const Tensor high = at::clamp_min(at::max(x), 0);
-    const Tensor scale = at::div(at::sub(high, low), 255);
-    const Tensor zero = at::clamp(at::round(at::div(at::neg(low), scale)), 0, 255);
-    out[0].tensor = quantize(x, scale, zero, DType::u8);
-    out[1].tensor = scale;
-    out[2].tensor = zero.to(at::kByte);
+    const Dynamic made = dynamically_quantized(tensor_at(in, 0));
+    out[0].tensor = made.values;
+    out[1].tensor = made.scale;
+    out[2].tensor = made.zero;
   };
-}
-
-// Products of integers come out exact: in f64 there is room for 2^53.
-Tensor centred(const Tensor& x, const Tensor& zero) {
-  const Tensor wide = x.to(at::kDouble);
-  return zero.defined() ? at::sub(wide, zero.to(at::kDouble)) : wide;
 }
 
 // A zero point per row of the first matrix.
@@ -131,7 +142,7 @@ Kernel make_matmul_integer(const KernelRequest& /*request*/) {
 
 Kernel make_qlinear_matmul(const KernelRequest& request) {
   const DType dtype = quantized_type(request, 7);
-  (void)range_of(dtype);
+  check_quantized(dtype);
   return [dtype](KernelContext&, Inputs in, Outputs out) {
     const Tensor product = at::matmul(centred(tensor_at(in, 0), per_row(tensor_at(in, 2))),
                                       centred(tensor_at(in, 3), tensor_at(in, 5)));
@@ -166,7 +177,7 @@ Kernel make_conv_integer(const KernelRequest& request) {
 Kernel make_qlinear_conv(const KernelRequest& request) {
   const Kernel conv = request.registry.find("Conv")(request);
   const DType dtype = quantized_type(request, 7);
-  (void)range_of(dtype);
+  check_quantized(dtype);
   return [conv, dtype](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 3);
     Tensor sums = convolve(conv, context, centred(tensor_at(in, 0), tensor_at(in, 2)),

@@ -2,51 +2,14 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/onnx/activations.h"
+#include "runtime/onnx/quantized.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
-
-// --- activations ---------------------------------------------------------------------------------
-
-struct Activation {
-  std::string name;
-  double alpha = 0;
-  double beta = 0;
-
-  [[nodiscard]] Tensor operator()(const Tensor& x) const {
-    if (name == "Tanh") return at::tanh(x);
-    if (name == "Sigmoid") return at::sigmoid(x);
-    if (name == "Relu") return at::relu(x);
-    if (name == "LeakyRelu") return at::leaky_relu(x, alpha);
-    if (name == "ThresholdedRelu") return at::threshold(x, alpha, 0);
-    if (name == "Elu") return at::elu(x, alpha);
-    if (name == "HardSigmoid") return at::clamp(at::add(at::mul(x, alpha), beta), 0, 1);
-    if (name == "ScaledTanh") return at::mul(at::tanh(at::mul(x, beta)), alpha);
-    if (name == "Affine") return at::add(at::mul(x, alpha), beta);
-    if (name == "Softsign") return at::div(x, at::add(at::abs(x), 1));
-    return at::softplus(x);
-  }
-};
-
-struct DefaultParameters {
-  const char* name;
-  double alpha;
-  double beta;
-};
-constexpr DefaultParameters kActivations[] = {
-    {"Affine", 1, 0},   {"Elu", 1, 0},        {"HardSigmoid", 0.2, 0.5}, {"LeakyRelu", 0.01, 0},
-    {"Relu", 0, 0},     {"ScaledTanh", 1, 1}, {"Sigmoid", 0, 0},         {"Softplus", 0, 0},
-    {"Softsign", 0, 0}, {"Tanh", 0, 0},       {"ThresholdedRelu", 1, 0}};
-
-const DefaultParameters& defaults_of(const std::string& name) {
-  for (const DefaultParameters& known : kActivations) {
-    if (name == known.name) return known;
-  }
-  refuse_attribute("activations", name);
-}
 
 std::vector<Activation> activations_of(const Instruction& op, std::vector<std::string> names,
                                        std::size_t directions) {
@@ -60,10 +23,9 @@ std::vector<Activation> activations_of(const Instruction& op, std::vector<std::s
   const auto* const betas = op.attribute<std::vector<double>>("activation_beta");
   std::vector<Activation> made;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const DefaultParameters& standard = defaults_of(names[i]);
-    made.push_back({names[i],
-                    alphas != nullptr && i < alphas->size() ? (*alphas)[i] : standard.alpha,
-                    betas != nullptr && i < betas->size() ? (*betas)[i] : standard.beta});
+    Activation& one = made.emplace_back(activation_named(names[i]));
+    if (alphas != nullptr && i < alphas->size()) one.alpha = (*alphas)[i];
+    if (betas != nullptr && i < betas->size()) one.beta = (*betas)[i];
   }
   return made;
 }
@@ -88,8 +50,16 @@ struct Options {
   double clip = 0;  // 0 = none
   bool linear_before_reset = false;
   bool input_forget = false;
+  bool quantizes = false;  // what the weights are multiplied with
   std::int64_t hidden = 0;
 };
+
+// Rounds x as the op that quantizes it does.
+Tensor rounded(const Tensor& x, const Options& options) {
+  if (!options.quantizes) return x;
+  const Dynamic made = dynamically_quantized(x);
+  return dequantize(made.values, made.scale, made.zero);
+}
 
 Tensor clipped(const Tensor& x, const Options& options) {
   return options.clip > 0 ? at::clamp(x, -options.clip, options.clip) : x;
@@ -131,8 +101,8 @@ State gru_cell(const Tensor& projected, const State& before, const Weights& weig
 State lstm_cell(const Tensor& projected, const State& before, const Weights& weights,
                 const Activation* activations, const Options& options) {
   const std::int64_t n = options.hidden;
-  const Tensor sums =
-      at::add(projected, linear(before.hidden, weights.recurrent, weights.recurrent_bias));
+  const Tensor sums = at::add(projected, linear(rounded(before.hidden, options), weights.recurrent,
+                                                weights.recurrent_bias));
   const auto gate = [&](std::int64_t i, std::int64_t peephole, const Tensor& cell) {
     Tensor sum = sums.narrow(1, i * n, n);
     if (weights.peepholes.defined()) {
@@ -167,7 +137,7 @@ DirectionResult run_direction(Cell cell, const Tensor& x, const Tensor& lengths,
                               State state, const Weights& weights, const Activation* activations,
                               const Options& options) {
   const std::int64_t steps = x.size(0);
-  const Tensor projected = linear(x, weights.input, weights.input_bias);
+  const Tensor projected = linear(rounded(x, options), weights.input, weights.input_bias);
   std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t t = backward ? steps - 1 - i : i;
@@ -195,12 +165,13 @@ struct Recurrent {
   bool forward = true;
   bool backward = false;
 
-  // Inputs: X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P? (the last two: LSTM).
+  // Inputs: X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P? (the last two: LSTM); where they are
+  // quantized the scale and zero point of W and then of R, and both have their gates last.
   void operator()(KernelContext& /*context*/, Inputs in, Outputs out) const {
     const Tensor& given = tensor_at(in, 0);
     const Tensor x = batch_first ? given.transpose(0, 1) : given;
     Options sized = options;
-    sized.hidden = tensor_at(in, 2).size(-1);
+    sized.hidden = tensor_at(in, 2).size(options.quantizes ? 1 : 2);
     Tensor lengths = optional_at(in, 4);
     if (lengths.defined()) lengths = lengths.to(x.device());
     std::vector<DirectionResult> results;
@@ -215,10 +186,18 @@ struct Recurrent {
   }
 
  private:
+  [[nodiscard]] Tensor weight(Inputs in, std::size_t i, std::size_t scale, std::int64_t d) const {
+    const Tensor stored = tensor_at(in, i).select(0, d);
+    if (!options.quantizes) return stored;
+    return dequantize(stored, tensor_at(in, scale).select(0, d),
+                      tensor_at(in, scale + 1).select(0, d))
+        .t();
+  }
+
   [[nodiscard]] Weights weights(Inputs in, std::int64_t d) const {
     Weights made;
-    made.input = tensor_at(in, 1).select(0, d);
-    made.recurrent = tensor_at(in, 2).select(0, d);
+    made.input = weight(in, 1, 8, d);
+    made.recurrent = weight(in, 2, 10, d);
     const Tensor bias = optional_at(in, 3);
     if (bias.defined()) {
       const std::int64_t half = bias.size(1) / 2;
@@ -275,8 +254,13 @@ Kernel make_recurrent(const Instruction& op, Cell cell, std::int64_t gates,
   made.options.clip = float_attribute(op, "clip", 0);
   made.options.linear_before_reset = int_attribute(op, "linear_before_reset", 0) != 0;
   made.options.input_forget = int_attribute(op, "input_forget", 0) != 0;
+  made.options.quantizes = op.type == "com.microsoft.DynamicQuantizeLSTM";
   made.batch_first = int_attribute(op, "layout", 0) != 0;
   return widened(made);
+}
+
+Kernel make_lstm(const KernelRequest& request) {
+  return make_recurrent(request.instruction, lstm_cell, 4, {"Sigmoid", "Tanh", "Tanh"});
 }
 
 constexpr KernelRow kRows[] = {
@@ -284,14 +268,12 @@ constexpr KernelRow kRows[] = {
      [](const KernelRequest& request) {
        return make_recurrent(request.instruction, gru_cell, 3, {"Sigmoid", "Tanh"});
      }},
-    {"LSTM",
-     [](const KernelRequest& request) {
-       return make_recurrent(request.instruction, lstm_cell, 4, {"Sigmoid", "Tanh", "Tanh"});
-     }},
+    {"LSTM", make_lstm},
     {"RNN",
      [](const KernelRequest& request) {
        return make_recurrent(request.instruction, rnn_cell, 1, {"Tanh"});
      }},
+    {"com.microsoft.DynamicQuantizeLSTM", make_lstm},
 };
 
 }  // namespace

@@ -8,8 +8,10 @@
 namespace berth::runtime::onnx {
 
 [[nodiscard]] std::span<const KernelRow> attention_kernels();
+[[nodiscard]] std::span<const KernelRow> blockwise_kernels();
 [[nodiscard]] std::span<const KernelRow> control_flow_kernels();
 [[nodiscard]] std::span<const KernelRow> convolution_kernels();
+[[nodiscard]] std::span<const KernelRow> decoder_kernels();
 [[nodiscard]] std::span<const KernelRow> elementwise_kernels();
 [[nodiscard]] std::span<const KernelRow> image_kernels();
 [[nodiscard]] std::span<const KernelRow> indexing_kernels();
@@ -19,6 +21,7 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> normalization_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();
 [[nodiscard]] std::span<const KernelRow> quantized_kernels();
+[[nodiscard]] std::span<const KernelRow> quantized_fused_kernels();
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> recurrent_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();

@@ -1,0 +1,21 @@
+// The functions that layers may apply to their sums.
+#pragma once
+
+#include <string>
+
+#include "runtime/onnx/support.h"
+
+namespace berth::runtime::onnx {
+
+struct Activation {
+  std::string name;
+  double alpha = 0;
+  double beta = 0;
+
+  [[nodiscard]] Tensor operator()(const Tensor& x) const;
+};
+
+/// With ONNX's default parameters. Throws Error(unsupported) for a name that ONNX does not have.
+[[nodiscard]] Activation activation_named(const std::string& name);
+
+}  // namespace berth::runtime::onnx

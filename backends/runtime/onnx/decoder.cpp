@@ -1,0 +1,277 @@
+// Attention of decoders: grouped heads, rotated positions (ONNX 23 and com.microsoft).
+#include <ATen/Functions.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "berth/error.h"
+#include "runtime/onnx/heads.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+// --- positions -----------------------------------------------------------------------------------
+
+// x: [batch, heads, length, size]; cos and sin: [batch or 1, 1, length, half of what is rotated]. The rest
+// of each head stays.
+Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved) {
+  const std::int64_t half = cos.size(-1);
+  const Tensor turned = x.narrow(-1, 0, 2 * half);
+  const Tensor a = interleaved ? at::slice(turned, -1, 0, 2 * half, 2) : turned.narrow(-1, 0, half);
+  const Tensor b =
+      interleaved ? at::slice(turned, -1, 1, 2 * half, 2) : turned.narrow(-1, half, half);
+  const Tensor real = at::sub(at::mul(a, cos), at::mul(b, sin));
+  const Tensor imaginary = at::add(at::mul(a, sin), at::mul(b, cos));
+  const Tensor y = interleaved ? at::stack({real, imaginary}, -1).reshape(turned.sizes())
+                               : at::cat({real, imaginary}, -1);
+  return at::cat({y, x.narrow(-1, 2 * half, x.size(-1) - 2 * half)}, -1);
+}
+
+// Rows of a table of [positions, half], as `rotated` takes them. `positions`: [batch or 1, length].
+Tensor rows_at(const Tensor& table, const Tensor& positions) {
+  return at::embedding(table, positions.to(at::kLong)).unsqueeze(1);
+}
+
+// [batch, length, heads * size] is turned head by head, and has its own form again.
+template <class Rotate>
+Tensor by_heads(const Tensor& x, std::int64_t heads, const Rotate& rotate) {
+  if (x.dim() == 4) return rotate(x);
+  return merge_heads(rotate(split_heads(x, heads)));
+}
+
+// Inputs: x, positions (one: of the first of a sequence), tables of cos and sin.
+Kernel make_contrib_rotary(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const bool interleaved = int_attribute(op, "interleaved", 0) != 0;
+  const std::int64_t stated_heads = int_attribute(op, "num_heads", 0);
+  if (int_attribute(op, "is_packed_batching", 0) != 0) refuse_attribute("is_packed_batching", "1");
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& cos = tensor_at(in, 2);
+    Tensor positions = tensor_at(in, 1);
+    if (positions.dim() < 2) {
+      const std::int64_t length = x.dim() == 4 ? x.size(2) : x.size(1);
+      positions = at::add(at::arange(length, positions.options()), positions).unsqueeze(0);
+    }
+    const std::int64_t heads = stated_heads > 0 ? stated_heads : x.size(-1) / (2 * cos.size(1));
+    out[0].tensor = by_heads(x, heads, [&](const Tensor& split) {
+      return rotated(split, rows_at(cos, positions), rows_at(tensor_at(in, 3), positions),
+                     interleaved);
+    });
+  });
+}
+
+// Inputs: x, cos and sin: tables, with positions behind them; or [batch, length, half] without.
+Kernel make_rotary(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const bool interleaved = int_attribute(op, "interleaved", 0) != 0;
+  const std::int64_t heads = int_attribute(op, "num_heads", 0);
+  const std::int64_t size = int_attribute(op, "rotary_embedding_dim", 0);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const auto angles = [&](std::size_t i) {
+      const Tensor& given = tensor_at(in, i);
+      const Tensor rows = has(in, 3) ? rows_at(given, tensor_at(in, 3)) : given.unsqueeze(1);
+      return size > 0 ? rows.narrow(-1, 0, size / 2) : rows;
+    };
+    if (x.dim() == 3 && heads < 1) refuse_attribute("num_heads", std::to_string(heads));
+    out[0].tensor = by_heads(x, heads, [&](const Tensor& split) {
+      return rotated(split, angles(1), angles(2), interleaved);
+    });
+  });
+}
+
+// --- attention -----------------------------------------------------------------------------------
+
+// Each head of keys or values serves as many heads of queries.
+Tensor repeated(const Tensor& x, std::int64_t heads) {
+  return x.size(1) == heads ? x : at::repeat_interleave(x, heads / x.size(1), 1);
+}
+
+Tensor soft_capped(const Tensor& scores, double cap) {
+  return cap > 0 ? at::mul(at::tanh(at::div(scores, cap)), cap) : scores;
+}
+
+// Marks the keys that query i of `queries`, the last of `keys`, does not see: those behind it, and those
+// that are `window` and more before it.
+Tensor unseen(std::int64_t queries, std::int64_t keys, std::int64_t before, std::int64_t window,
+              const Tensor& like) {
+  const Tensor query =
+      at::add(at::arange(queries, like.options().dtype(at::kLong)), before).unsqueeze(1);
+  const Tensor key = at::arange(keys, like.options().dtype(at::kLong)).unsqueeze(0);
+  Tensor hidden = at::gt(key, query);
+  if (window >= 0) hidden = at::logical_or(hidden, at::le(key, at::sub(query, window)));
+  return hidden;
+}
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+struct GroupedOptions {
+  std::int64_t heads, groups, window;
+  double scale, cap;
+  bool rotary, interleaved, smooth;
+
+  explicit GroupedOptions(const Instruction& op)
+      : heads(int_attribute(op, "num_heads", 0)),
+        groups(int_attribute(op, "kv_num_heads", 0)),
+        window(int_attribute(op, "local_window_size", -1)),
+        scale(float_attribute(op, "scale", 0)),
+        cap(float_attribute(op, "softcap", 0)),
+        rotary(int_attribute(op, "do_rotary", 0) != 0),
+        interleaved(int_attribute(op, "rotary_interleaved", 0) != 0),
+        smooth(int_attribute(op, "smooth_softmax", 0) == 1) {
+    if (heads < 1) refuse_attribute("num_heads", std::to_string(heads));
+    if (groups < 1 || heads % groups != 0) refuse_attribute("kv_num_heads", std::to_string(groups));
+    for (const char* const name : {"qk_output", "kv_cache_bit_width"}) {
+      if (int_attribute(op, name, 0) != 0) refuse_attribute(name, "other than 0");
+    }
+  }
+};
+
+// The share of each key. `sink`: [heads], a score of nothing beside the keys; undefined = none.
+Tensor shares(const Tensor& scores, const Tensor& sink, bool smooth) {
+  if (!sink.defined() && !smooth) return at::softmax(scores, -1);
+  Ints shape = scores.sizes().vec();
+  shape.back() = 1;
+  const Tensor nothing = sink.defined() ? sink.reshape({1, -1, 1, 1}).expand(shape)
+                                        : at::zeros(shape, scores.options());
+  return at::softmax(at::cat({scores, nothing.to(scores.scalar_type())}, -1), -1)
+      .narrow(-1, 0, scores.size(-1));
+}
+
+// q, k and v of one sequence or of several of one length, whose keys are the past ones and the new.
+Tensor grouped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+               const Tensor& sink, const GroupedOptions& options) {
+  const double scale =
+      options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
+  const std::int64_t queries = q.size(2), keys = k.size(2);
+  Tensor scores = at::mul(at::matmul(q, repeated(k, options.heads).transpose(2, 3)), scale);
+  scores = soft_capped(scores, options.cap);
+  if (bias.defined()) scores = at::add(scores, bias.narrow(-1, 0, keys));
+  scores = at::masked_fill(scores, unseen(queries, keys, keys - queries, options.window, scores),
+                           kNever);
+  return at::matmul(shares(scores, sink, options.smooth), repeated(v, options.heads));
+}
+
+// Inputs: q (or q, k and v packed), k?, v?, past k?, past v?, keys in all of each sequence less one, the
+// most of those, cos?, sin?, positions?, bias?, sink?. Outputs: y, present k, present v. Sequences that are
+// shorter than the longest end in padding.
+Kernel make_grouped_attention(const KernelRequest& request) {
+  const GroupedOptions options(request.instruction);
+  return widened([options](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& given = tensor_at(in, 0);
+    std::array<Tensor, 3> qkv = {given, optional_at(in, 1), optional_at(in, 2)};
+    if (!qkv[1].defined()) {
+      const std::int64_t size = given.size(2) / (options.heads + 2 * options.groups);
+      const auto parts = at::split_with_sizes(
+          given, {options.heads * size, options.groups * size, options.groups * size}, 2);
+      std::copy(parts.begin(), parts.end(), qkv.begin());
+    }
+    const std::int64_t batch = given.size(0), length = given.size(1);
+    const Ints last = ints_of(tensor_at(in, 5));
+    const std::int64_t total = ints_of(tensor_at(in, 6)).at(0);
+    const std::int64_t room = std::max(total, has(in, 3) ? tensor_at(in, 3).size(2) : 0);
+    std::vector<Tensor> outputs;
+    std::array<std::vector<Tensor>, 2> present;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      // All of a prompt is new: what is behind its end counts as well.
+      const std::int64_t end = last.at(static_cast<std::size_t>(b)) + 1;
+      const std::int64_t before = total == length ? 0 : end - length;
+      const std::int64_t keys = before + length;
+      Tensor parts[3];
+      for (std::size_t i = 0; i < 3; ++i) {
+        parts[i] = split_heads(qkv[i].narrow(0, b, 1), i == 0 ? options.heads : options.groups);
+      }
+      if (options.rotary) {
+        const Tensor positions =
+            has(in, 9) ? tensor_at(in, 9).narrow(0, b, 1)
+                       : at::arange(before, keys, given.options().dtype(at::kLong)).unsqueeze(0);
+        for (Tensor* const part : {&parts[0], &parts[1]}) {
+          *part = rotated(*part, rows_at(tensor_at(in, 7), positions),
+                          rows_at(tensor_at(in, 8), positions), options.interleaved);
+        }
+      }
+      for (std::size_t i = 0; i < 2; ++i) {
+        if (before > 0) {
+          const Tensor past = tensor_at(in, 3 + i).narrow(0, b, 1).narrow(2, 0, before);
+          parts[i + 1] = at::cat({past, parts[i + 1]}, 2);
+        }
+        present[i].push_back(at::constant_pad_nd(parts[i + 1], {0, 0, 0, room - keys}));
+      }
+      Tensor bias = optional_at(in, 10);
+      if (bias.defined() && bias.size(0) > 1) bias = bias.narrow(0, b, 1);
+      outputs.push_back(
+          merge_heads(grouped(parts[0], parts[1], parts[2], bias, optional_at(in, 11), options)));
+    }
+    out[0].tensor = at::cat(outputs);
+    for (std::size_t i = 0; i < 2 && i + 1 < out.size(); ++i) {
+      out[i + 1].tensor = at::cat(present[i]);
+    }
+  });
+}
+
+// Inputs: q, k, v, mask?, past k?, past v?, how many keys of each sequence count?. Outputs: y, present k,
+// present v, and the scores after as many steps as qk_matmul_output_mode says.
+Kernel make_attention(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const std::int64_t q_heads = int_attribute(op, "q_num_heads", 0);
+  const std::int64_t kv_heads = int_attribute(op, "kv_num_heads", 0);
+  const bool causal = int_attribute(op, "is_causal", 0) != 0;
+  const double stated_scale = float_attribute(op, "scale", 0);
+  const double cap = float_attribute(op, "softcap", 0);
+  const std::int64_t mode = int_attribute(op, "qk_matmul_output_mode", 0);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const bool is_flat = tensor_at(in, 0).dim() == 3;
+    if (is_flat && (q_heads < 1 || kv_heads < 1)) refuse_attribute("q_num_heads", "less than 1");
+    const Tensor q = split_heads(tensor_at(in, 0), q_heads);
+    Tensor k = split_heads(tensor_at(in, 1), kv_heads);
+    Tensor v = split_heads(tensor_at(in, 2), kv_heads);
+    const std::int64_t before = has(in, 4) ? tensor_at(in, 4).size(2) : 0;
+    if (has(in, 4)) k = at::cat({tensor_at(in, 4), k}, 2);
+    if (has(in, 5)) v = at::cat({tensor_at(in, 5), v}, 2);
+    const double scale =
+        stated_scale != 0 ? stated_scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
+    const std::int64_t heads = q.size(1), queries = q.size(2), keys = k.size(2);
+    std::array<Tensor, 4> steps;
+    steps[0] = at::mul(at::matmul(q, repeated(k, heads).transpose(2, 3)), scale);
+    steps[1] = soft_capped(steps[0], cap);
+    Tensor scores = steps[1];
+    if (has(in, 3)) {
+      const Tensor& mask = tensor_at(in, 3);
+      scores = mask.scalar_type() == at::kBool
+                   ? at::masked_fill(scores, at::logical_not(mask), kNever)
+                   : at::add(scores, mask);
+    }
+    if (has(in, 6)) {
+      const Tensor behind = at::ge(at::arange(keys, tensor_at(in, 6).options()).unsqueeze(0),
+                                   tensor_at(in, 6).unsqueeze(1));
+      scores = at::masked_fill(scores, behind.reshape({-1, 1, 1, keys}), kNever);
+    }
+    if (causal) scores = at::masked_fill(scores, unseen(queries, keys, before, -1, scores), kNever);
+    steps[2] = scores;
+    steps[3] = at::softmax(scores, -1);
+    const Tensor y = at::matmul(steps[3], repeated(v, heads));
+    out[0].tensor = is_flat ? merge_heads(y) : y;
+    if (out.size() > 1) out[1].tensor = k;
+    if (out.size() > 2) out[2].tensor = v;
+    if (out.size() > 3) out[3].tensor = steps.at(static_cast<std::size_t>(mode));
+  });
+}
+
+constexpr KernelRow kRows[] = {
+    {"Attention", make_attention},
+    {"RotaryEmbedding", make_rotary},
+    {"com.microsoft.GroupQueryAttention", make_grouped_attention},
+    {"com.microsoft.RotaryEmbedding", make_contrib_rotary},
+};
+
+}  // namespace
+
+std::span<const KernelRow> decoder_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx
