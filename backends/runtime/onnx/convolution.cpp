@@ -127,6 +127,109 @@ Kernel make_conv_transpose(const KernelRequest& request) {
   });
 }
 
+// Adds columns where their windows were. Inputs: columns [batch, channels * window, windows], the sizes of
+// the images, those of a window.
+Kernel make_col2im(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const IntsOperand image_operand(request, "", 1), window_operand(request, "", 2);
+  const Ints dilations = ints_attribute(op, "dilations").value_or(Ints{});
+  const Ints stated_pads = ints_attribute(op, "pads").value_or(Ints{});
+  const Ints stated_strides = ints_attribute(op, "strides").value_or(Ints{});
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& columns = tensor_at(in, 0);
+    const Ints image = image_operand.need(in), window = window_operand.need(in);
+    const std::size_t rank = image.size();
+    WindowAttributes attributes{window, stated_strides, dilations, stated_pads};
+    const Windows windows = windows_over(attributes, window, image);
+    const std::int64_t batch = columns.size(0), positions = element_count(window);
+    const std::int64_t channels = columns.size(1) / positions;
+    Ints parts = {batch, channels, positions};
+    parts.insert(parts.end(), windows.counts.begin(), windows.counts.end());
+    const Tensor by_position = columns.reshape(parts);
+    Ints padded = {batch, channels};
+    for (std::size_t i = 0; i < rank; ++i) {
+      padded.push_back(image[i] + windows.before[i] + windows.after[i]);
+    }
+    const Tensor sums = at::zeros(padded, columns.options());
+    for (std::int64_t position = 0; position < positions; ++position) {
+      Tensor target = sums;
+      for (std::size_t i = rank, rest = static_cast<std::size_t>(position); i-- > 0;) {
+        const auto size = static_cast<std::size_t>(window[i]);
+        const std::int64_t first = static_cast<std::int64_t>(rest % size) * windows.dilations[i];
+        rest /= size;
+        const std::int64_t last = first + (windows.counts[i] - 1) * windows.strides[i];
+        target = at::slice(target, static_cast<std::int64_t>(i) + 2, first, last + 1,
+                           windows.strides[i]);
+      }
+      target.add_(by_position.select(2, position));
+    }
+    Tensor y = sums;
+    for (std::size_t i = 0; i < rank; ++i) {
+      y = y.narrow(static_cast<std::int64_t>(i) + 2, windows.before[i], image[i]);
+    }
+    out[0].tensor = y.contiguous();
+  });
+}
+
+// Samples x between its pixels, 0 outside. `rows` and `columns`: [batch, height, width], in pixels. In f64: a
+// position on a pixel gives that pixel, though ATen wants it as a share of the image.
+Tensor sampled(const Tensor& x, const Tensor& rows, const Tensor& columns) {
+  const auto normal = [](const Tensor& at_pixel, std::int64_t size) {
+    return at::sub(at::div(at::add(at::mul(at_pixel.to(at::kDouble), 2), 1), size), 1);
+  };
+  const Tensor grid = at::stack({normal(columns, x.size(3)), normal(rows, x.size(2))}, -1);
+  constexpr std::int64_t kBilinear = 0, kZeros = 0;
+  return at::grid_sampler_2d(x.to(at::kDouble), grid, kBilinear, kZeros, /*align_corners=*/false)
+      .to(x.scalar_type());
+}
+
+// Inputs: x, weight, offsets of each position of a window, bias?, factors of those positions?.
+Kernel make_deform_conv(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  const std::int64_t groups = int_attribute(request.instruction, "group", 1);
+  const std::int64_t offset_groups = int_attribute(request.instruction, "offset_group", 1);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& weight = tensor_at(in, 1);
+    if (x.dim() != 4) refuse_attribute("kernel_shape", "not of two dimensions");
+    const Windows w = windows_over(attributes, weight.sizes().slice(2).vec(), x.sizes().slice(2));
+    const std::int64_t batch = x.size(0), height = w.counts[0], width = w.counts[1];
+    const std::int64_t positions = w.kernel[0] * w.kernel[1];
+    // [batch, offset groups, positions, row and column, height, width]
+    const Tensor offsets =
+        tensor_at(in, 2).reshape({batch, offset_groups, positions, 2, height, width});
+    const auto begins = [&](std::size_t i) {
+      return at::sub(at::mul(at::arange(w.counts[i], x.options()), w.strides[i]), w.before[i]);
+    };
+    const Tensor row = begins(0).reshape({1, -1, 1}), column = begins(1).reshape({1, 1, -1});
+    const std::int64_t channels = x.size(1) / offset_groups;
+    std::vector<Tensor> taken;
+    for (std::int64_t g = 0; g < offset_groups; ++g) {
+      std::vector<Tensor> at_positions;
+      for (std::int64_t p = 0; p < positions; ++p) {
+        const Tensor offset = offsets.select(1, g).select(1, p);
+        Tensor part = sampled(
+            x.narrow(1, g * channels, channels),
+            at::add(at::add(row, p / w.kernel[1] * w.dilations[0]), offset.select(1, 0)),
+            at::add(at::add(column, p % w.kernel[1] * w.dilations[1]), offset.select(1, 1)));
+        if (has(in, 4)) {
+          const Tensor factors =
+              tensor_at(in, 4).reshape({batch, offset_groups, positions, height, width});
+          part = at::mul(part, factors.select(1, g).select(1, p).unsqueeze(1));
+        }
+        at_positions.push_back(part);
+      }
+      taken.push_back(at::stack(at_positions, 2));
+    }
+    // [batch, groups, what one output sums, height * width]
+    const Tensor columns = at::cat(taken, 1).reshape({batch, groups, -1, height * width});
+    const Tensor sums =
+        at::matmul(weight.reshape({1, groups, weight.size(0) / groups, -1}), columns)
+            .reshape({batch, weight.size(0), height, width});
+    out[0].tensor = has(in, 3) ? at::add(sums, tensor_at(in, 3).reshape({1, -1, 1, 1})) : sums;
+  });
+}
+
 // Inputs: those of Conv, then a summand?.
 Kernel make_fused_conv(const KernelRequest& request) {
   const Instruction& op = request.instruction;
@@ -143,8 +246,10 @@ Kernel make_fused_conv(const KernelRequest& request) {
 }
 
 constexpr KernelRow kRows[] = {
+    {"Col2Im", make_col2im},
     {"Conv", make_conv},
     {"ConvTranspose", make_conv_transpose},
+    {"DeformConv", make_deform_conv},
     {"com.microsoft.FusedConv", make_fused_conv},
 };
 

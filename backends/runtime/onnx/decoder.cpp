@@ -95,13 +95,14 @@ Tensor soft_capped(const Tensor& scores, double cap) {
   return cap > 0 ? at::mul(at::tanh(at::div(scores, cap)), cap) : scores;
 }
 
-// Marks the keys that query i of `queries`, the last of `keys`, does not see: those behind it, and those
-// that are `window` and more before it.
-Tensor unseen(std::int64_t queries, std::int64_t keys, std::int64_t before, std::int64_t window,
+// Marks the keys that the queries do not see: those behind query i, which is at position `before` + i, and
+// those that are `window` or more before it. `before`: [batch, 1, 1, 1], or a number for all.
+template <class Before>
+Tensor unseen(std::int64_t queries, std::int64_t keys, const Before& before, std::int64_t window,
               const Tensor& like) {
-  const Tensor query =
-      at::add(at::arange(queries, like.options().dtype(at::kLong)), before).unsqueeze(1);
-  const Tensor key = at::arange(keys, like.options().dtype(at::kLong)).unsqueeze(0);
+  const auto whole = like.options().dtype(at::kLong);
+  const Tensor query = at::add(at::arange(queries, whole).unsqueeze(1), before);
+  const Tensor key = at::arange(keys, whole).unsqueeze(0);
   Tensor hidden = at::gt(key, query);
   if (window >= 0) hidden = at::logical_or(hidden, at::le(key, at::sub(query, window)));
   return hidden;
@@ -240,19 +241,29 @@ Kernel make_attention(const KernelRequest& request) {
     steps[1] = soft_capped(steps[0], cap);
     Tensor scores = steps[1];
     if (has(in, 3)) {
-      const Tensor& mask = tensor_at(in, 3);
-      scores = mask.scalar_type() == at::kBool
-                   ? at::masked_fill(scores, at::logical_not(mask), kNever)
-                   : at::add(scores, mask);
+      Tensor mask = tensor_at(in, 3);
+      if (mask.scalar_type() == at::kBool) {
+        mask = at::masked_fill(at::zeros(mask.sizes(), scores.options()), at::logical_not(mask),
+                               kNever);
+      }
+      scores = at::add(scores, at::constant_pad_nd(mask, {0, keys - mask.size(-1)}, kNever));
     }
+    Tensor begins;  // of the queries
     if (has(in, 6)) {
-      const Tensor behind = at::ge(at::arange(keys, tensor_at(in, 6).options()).unsqueeze(0),
-                                   tensor_at(in, 6).unsqueeze(1));
-      scores = at::masked_fill(scores, behind.reshape({-1, 1, 1, keys}), kNever);
+      const Tensor count = tensor_at(in, 6).reshape({-1, 1, 1, 1});
+      const Tensor key = at::arange(keys, count.options());
+      scores = at::masked_fill(scores, at::ge(key, count), kNever);
+      begins = at::sub(count, queries);
     }
-    if (causal) scores = at::masked_fill(scores, unseen(queries, keys, before, -1, scores), kNever);
+    if (causal) {
+      const Tensor hidden = begins.defined() ? unseen(queries, keys, begins, -1, scores)
+                                             : unseen(queries, keys, before, -1, scores);
+      scores = at::masked_fill(scores, hidden, kNever);
+    }
     steps[2] = scores;
-    steps[3] = at::softmax(scores, -1);
+    // A query that sees nothing gives 0.
+    steps[3] = at::masked_fill(at::softmax(scores, -1),
+                               at::all(at::isneginf(scores), -1, /*keepdim=*/true), 0);
     const Tensor y = at::matmul(steps[3], repeated(v, heads));
     out[0].tensor = is_flat ? merge_heads(y) : y;
     if (out.size() > 1) out[1].tensor = k;

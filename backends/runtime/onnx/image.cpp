@@ -256,7 +256,17 @@ Kernel make_non_max_suppression(const KernelRequest& request) {
   };
 }
 
+// Inputs: matrices [batch, 2, 3] or [batch, 3, 4], the sizes of the images.
+Kernel make_affine_grid(const KernelRequest& request) {
+  const bool corners = int_attribute(request.instruction, "align_corners", 0) != 0;
+  const IntsOperand size(request, "", 1);
+  return widened([corners, size](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::affine_grid_generator(tensor_at(in, 0), size.need(in), corners);
+  });
+}
+
 constexpr KernelRow kRows[] = {
+    {"AffineGrid", make_affine_grid},
     {"Crop", make_crop},
     {"GridSample", make_grid_sample},
     {"ImageScaler", make_image_scaler},

@@ -366,7 +366,32 @@ Kernel make_identity(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) { out[0] = in[0]; };
 }
 
+// Inputs: x, the sizes of its axes. Cuts or pads both ends of an axis, the end by one more if need be.
+Kernel make_center_crop_pad(const KernelRequest& request) {
+  const auto stated = ints_attribute(request.instruction, "axes");
+  const IntsOperand sizes(request, "", 1);
+  return [stated, sizes](KernelContext&, Inputs in, Outputs out) {
+    Tensor y = tensor_at(in, 0);
+    const Ints wanted = sizes.need(in);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::int64_t axis =
+          normal_axis(stated ? stated->at(i) : static_cast<std::int64_t>(i), y.dim());
+      const std::int64_t more = wanted[i] - y.size(axis);
+      if (more <= 0) {
+        y = y.narrow(axis, -more / 2, wanted[i]);
+        continue;
+      }
+      Ints pads(static_cast<std::size_t>(2 * (y.dim() - axis)), 0);
+      pads[pads.size() - 2] = more / 2;
+      pads[pads.size() - 1] = more - more / 2;
+      y = at::constant_pad_nd(y, pads);
+    }
+    out[0].tensor = y.contiguous();
+  };
+}
+
 constexpr KernelRow kRows[] = {
+    {"CenterCropPad", make_center_crop_pad},
     {"Concat", make_concat},
     {"DepthToSpace", make_depth_to_space},
     {"Expand", make_expand},

@@ -302,6 +302,15 @@ def attention():
         qk_matmul_output_mode=3)
 
 
+    blind = numpy.ones((length, keys), bool)
+    blind[1] = False
+    one([q, k, v, blind], outputs=[True, False, False, True], qk_matmul_output_mode=3)
+    counts = numpy.array([5, 4], numpy.int64)
+    one([q, k, v, None, None, None, counts])
+    one([q, k, v, None, None, None, counts], is_causal=1)
+    one([q, k, v, real(length, keys), None, None, counts])
+
+
 def plain_ops():
     case("Swish", [real(2, 3)], domain="")
     case("Swish", [real(2, 3)], domain="", alpha=0.4)

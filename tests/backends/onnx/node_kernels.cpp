@@ -40,10 +40,6 @@ const std::set<std::string> kUnsupportedOps = {
 
 // The same of ONNX 1.13 to 1.17, whose tests Debian 13 has.
 const std::set<std::string> kUnsupportedNewerOps = {
-    "AffineGrid",
-    "CenterCropPad",
-    "Col2Im",
-    "DeformConv",
     "ImageDecoder",
     "RegexFullMatch",
     "StringConcat",
