@@ -5,26 +5,12 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "runtime/layouts.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
 
 namespace berth::runtime {
 namespace {
-
-/// Throws if there is none.
-Kernel make_kernel(const Program& program, const Instruction& instruction,
-                   const KernelRegistry& registry) {
-  if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);
-  const KernelMaker maker = registry.find(instruction.type);
-  if (maker == nullptr) {
-    throw Error(ErrorCode::unsupported, "there is no kernel for ops of type " + instruction.type);
-  }
-  Kernel kernel = maker({program, instruction, registry});
-  return program.graph->dialect() == "onnx" ? for_any_layout(instruction, std::move(kernel))
-                                            : kernel;
-}
 
 /// Throws for an op with a tensor of numbers that ATen has no type for. What is unknown is a parameter's alone: shapes
 /// and types of others need not be known to compute them.
@@ -65,7 +51,9 @@ Compiled compile(const Program& program, const KernelRegistry& registry) {
     try {
       check_types(program, op);
       if (std::binary_search(fed.begin(), fed.end(), op)) continue;
-      compiled.kernels[i] = make_kernel(program, program.instructions[i], registry);
+      const Instruction& instruction = program.instructions[i];
+      if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);
+      compiled.kernels[i] = registry.make({program, instruction, registry});
     } catch (const std::exception& error) {
       compiled.obstacles.push_back({op, error.what()});
     }

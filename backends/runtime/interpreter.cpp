@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "runtime/layouts.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime {
@@ -84,17 +83,14 @@ Kernel make_kernel(const Program& program, const Instruction& instruction,
     throw Error(ErrorCode::unsupported,
                 named(instruction) + " cannot be executed: " + instruction.obstacle);
   }
-  const KernelMaker maker = registry.find(instruction.type);
-  if (maker == nullptr) {
+  if (registry.find(instruction.type) == nullptr) {
     throw Error(ErrorCode::unsupported,
                 named(instruction) +
                     ": there is no kernel for this type; it can be placed and "
                     "simulated, not executed");
   }
   try {
-    Kernel kernel = maker(KernelRequest{program, instruction, registry});
-    return program.graph->dialect() == "onnx" ? for_any_layout(instruction, std::move(kernel))
-                                              : kernel;
+    return registry.make({program, instruction, registry});
   } catch (const Error& refusal) {
     throw Error(refusal.code(), named(instruction) + ": " + refusal.what());
   } catch (const c10::Error& refusal) {

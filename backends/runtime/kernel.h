@@ -80,17 +80,25 @@ using KernelMaker = Kernel (*)(const KernelRequest& request);
 /// The kernels of one dialect. [thread-safe: immutable once built]
 class KernelRegistry {
  public:
+  /// Prepares a kernel that was made for what the dialect's executions need.
+  using Finish = Kernel (*)(const KernelRequest& request, Kernel kernel);
+  explicit KernelRegistry(Finish finish) : finish_(finish) {}
+
   /// Registering a type twice replaces it.
   void add(std::string type, KernelMaker maker) { makers_[std::move(type)] = maker; }
   [[nodiscard]] KernelMaker find(std::string_view type) const noexcept {
     const auto entry = makers_.find(type);
     return entry == makers_.end() ? nullptr : entry->second;
   }
+  /// The kernel of the request's instruction. Throws Error(unsupported) if there is none, and what its maker
+  /// throws.
+  [[nodiscard]] Kernel make(const KernelRequest& request) const;
   [[nodiscard]] const std::map<std::string, KernelMaker, std::less<>>& makers() const noexcept {
     return makers_;
   }
 
  private:
+  Finish finish_;
   std::map<std::string, KernelMaker, std::less<>> makers_;
 };
 

@@ -83,6 +83,42 @@ Kernel wrapped(const KernelRequest& request, Kernel kernel) {
   };
 }
 
+bool is_half(const Tensor& tensor) noexcept {
+  return tensor.defined() &&
+         (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+}
+
+Kernel widened(Kernel kernel, std::function<bool(std::size_t output)> is_narrow) {
+  return [kernel = std::move(kernel), is_narrow = std::move(is_narrow)](KernelContext& context,
+                                                                        Inputs in, Outputs out) {
+    const auto narrow = std::find_if(in.begin(), in.end(), [](const Value& value) {
+      return is_half(value.tensor) && value.tensor.is_cpu();
+    });
+    if (narrow == in.end()) return kernel(context, in, out);
+    const at::ScalarType type = narrow->tensor.scalar_type();
+    std::vector<Value> wide(in.begin(), in.end());
+    for (Value& value : wide) {
+      if (is_half(value.tensor)) value.tensor = value.tensor.to(at::kFloat);
+    }
+    kernel(context, wide, out);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      Tensor& tensor = out[i].tensor;
+      if (tensor.defined() && tensor.scalar_type() == at::kFloat && is_narrow(i)) {
+        tensor = tensor.to(type);
+      }
+    }
+  };
+}
+
+Kernel KernelRegistry::make(const KernelRequest& request) const {
+  const KernelMaker maker = find(request.instruction.type);
+  if (maker == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                "there is no kernel for ops of type " + request.instruction.type);
+  }
+  return finish_(request, maker(request));
+}
+
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
   const std::int64_t normal = axis < 0 ? axis + rank : axis;
   if (normal < 0 || normal >= std::max<std::int64_t>(rank, 1)) {

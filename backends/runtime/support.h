@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,6 +50,12 @@ struct KernelRow {
 /// The kernel's first output wraps around as its element type does where ATen holds that in a wider
 /// one.
 [[nodiscard]] Kernel wrapped(const KernelRequest& request, Kernel kernel);
+
+/// Whether its numbers have 16 bits.
+[[nodiscard]] bool is_half(const Tensor& tensor) noexcept;
+/// A kernel that computes in f32 what it is given in 16 bits on a CPU, where ATen lacks most arithmetic, and
+/// gives 16 bits back, in those outputs for which `is_narrow` says so.
+[[nodiscard]] Kernel widened(Kernel kernel, std::function<bool(std::size_t output)> is_narrow);
 
 /// `axis` counted from the front; a scalar has an axis 0, as in ATen. Throws
 /// Error(invalid_argument) if it is out of range.

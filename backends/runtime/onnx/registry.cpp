@@ -1,3 +1,4 @@
+#include "runtime/layouts.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/onnx/tables.h"
 
@@ -5,7 +6,9 @@ namespace berth::runtime {
 
 const KernelRegistry& onnx_kernels() {
   static const KernelRegistry registry = [] {
-    KernelRegistry made;
+    KernelRegistry made([](const KernelRequest& request, Kernel kernel) {
+      return for_any_layout(request.instruction, std::move(kernel));
+    });
     for (const auto table :
          {onnx::attention_kernels,   onnx::blockwise_kernels, onnx::control_flow_kernels,
           onnx::convolution_kernels, onnx::decoder_kernels,   onnx::elementwise_kernels,

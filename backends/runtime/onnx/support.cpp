@@ -8,11 +8,6 @@
 namespace berth::runtime::onnx {
 namespace {
 
-bool is_half(const Tensor& tensor) {
-  return tensor.defined() &&
-         (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
-}
-
 template <class T>
 std::vector<T> elements_of(const Tensor& tensor) {
   if constexpr (std::is_same_v<T, double>) {
@@ -77,23 +72,7 @@ template class Operand<std::int64_t>;
 template class Operand<double>;
 
 Kernel widened(Kernel kernel) {
-  return [kernel = std::move(kernel)](KernelContext& context, Inputs in, Outputs out) {
-    const auto narrow = std::find_if(in.begin(), in.end(), [](const Value& value) {
-      return is_half(value.tensor) && value.tensor.is_cpu();
-    });
-    if (narrow == in.end()) return kernel(context, in, out);
-    const at::ScalarType type = narrow->tensor.scalar_type();
-    std::vector<Value> wide(in.begin(), in.end());
-    for (Value& value : wide) {
-      if (is_half(value.tensor)) value.tensor = value.tensor.to(at::kFloat);
-    }
-    kernel(context, wide, out);
-    for (Value& value : out) {
-      if (value.tensor.defined() && value.tensor.scalar_type() == at::kFloat) {
-        value.tensor = value.tensor.to(type);
-      }
-    }
-  };
+  return runtime::widened(std::move(kernel), [](std::size_t) { return true; });
 }
 
 }  // namespace berth::runtime::onnx

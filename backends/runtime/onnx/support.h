@@ -48,8 +48,7 @@ using NumbersOperand = Operand<double>;
 
 // --- making kernels ------------------------------------------------------------------------------
 
-/// A kernel that computes in f32 what it is given in 16 bits on a CPU, where ATen lacks most
-/// arithmetic, and gives 16 bits back.
+/// runtime::widened, all of whose outputs have 16 bits.
 [[nodiscard]] Kernel widened(Kernel kernel);
 template <KernelMaker make>
 [[nodiscard]] Kernel make_widened(const KernelRequest& request) {

@@ -61,6 +61,10 @@ Tensor truncate_divide(const Tensor& a, const Tensor& b) {
 Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
   return at::where(b == 0, at::zeros({}, a.options()), at::div(a, b));
 }
+/// x / y, 0 where x is.
+Tensor divide_or_zero_of(const Tensor& x, const Tensor& y) {
+  return at::where(x == 0, at::zeros({}, x.options()), at::div(x, y));
+}
 Tensor multiply_or_zero(const Tensor& a, const Tensor& b) {
   return at::where(b == 0, at::zeros({}, a.options()), at::mul(a, b));
 }
@@ -72,14 +76,48 @@ Kernel make_leaky_relu(const KernelRequest& request) {
   };
 }
 
+/// The inverse of the normal distribution.
+Tensor normal_quantile(const Tensor& x) {
+  return at::special_ndtri(x);
+}
+Tensor lower_gamma(const Tensor& a, const Tensor& x) {
+  return at::special_gammainc(a, x);
+}
+Tensor upper_gamma(const Tensor& a, const Tensor& x) {
+  return at::special_gammaincc(a, x);
+}
+Tensor x_log_y(const Tensor& x, const Tensor& y) {
+  return at::special_xlogy(x, y);
+}
+Tensor x_log1p_y(const Tensor& x, const Tensor& y) {
+  return at::special_xlog1py(x, y);
+}
+Tensor shift_left(const Tensor& a, const Tensor& b) {
+  return at::bitwise_left_shift(a, b);
+}
+Tensor shift_right(const Tensor& a, const Tensor& b) {
+  return at::bitwise_right_shift(a, b);
+}
+
+/// The number of boundaries that are not above each element.
+Kernel make_bucketize(const KernelRequest& request) {
+  const auto* const stated = request.instruction.attribute<std::vector<double>>("boundaries");
+  const std::vector<double> limits = stated == nullptr ? std::vector<double>() : *stated;
+  return [limits](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor boundaries = at::tensor(limits, at::kFloat).to(x.device());
+    out[0].tensor = at::bucketize(x.to(at::kFloat), boundaries, /*out_int32=*/true, /*right=*/true);
+  };
+}
+
 Kernel make_cast(const KernelRequest& request) {
   const at::ScalarType wanted = type(request.instruction, "DstT", at::kFloat);
   // The host keeps whole numbers only.
   const bool moves = at::isFloatingType(wanted);
-  return wrapped(request, [wanted, moves](KernelContext& context, Inputs in, Outputs out) {
+  return [wanted, moves](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     out[0].tensor = x.to(moves ? context.device : x.device(), wanted);
-  });
+  };
 }
 
 Tensor choose(const KernelContext& context, const Tensor& condition, const Tensor& a,
@@ -119,22 +157,31 @@ Kernel make_clip(const KernelRequest& /*request*/) {
 constexpr KernelRow kRows[] = {
     {"Abs", unary<at::abs>},
     {"Acos", unary<at::acos>},
+    {"Acosh", unary<at::acosh>},
     {"Add", binary<add>},
     {"AddV2", binary<add>},
     {"Asin", unary<at::asin>},
+    {"Asinh", unary<at::asinh>},
     {"Atan", unary<at::atan>},
     {"Atan2", binary<at::atan2>},
+    {"Atanh", unary<at::atanh>},
+    {"BitwiseAnd", binary<at::bitwise_and>},
+    {"BitwiseOr", binary<at::bitwise_or>},
+    {"BitwiseXor", binary<at::bitwise_xor>},
+    {"Bucketize", make_bucketize},
     {"Cast", make_cast},
     {"Ceil", unary<at::ceil>},
     {"ClipByValue", make_clip},
     {"Cos", unary<at::cos>},
     {"Cosh", unary<at::cosh>},
+    {"Digamma", unary<at::digamma>},
     {"Div", binary<divide>},
     {"DivNoNan", binary<divide_or_zero>},
     {"Elu", unary<elu>},
     {"Equal", binary<at::eq>},
     {"Erf", unary<at::erf>},
     {"Erfc", unary<at::erfc>},
+    {"Erfinv", unary<at::erfinv>},
     {"Exp", unary<at::exp>},
     {"Expm1", unary<at::expm1>},
     {"Floor", unary<at::floor>},
@@ -142,13 +189,18 @@ constexpr KernelRow kRows[] = {
     {"FloorMod", binary<at::remainder>},
     {"Greater", binary<at::gt>},
     {"GreaterEqual", binary<at::ge>},
+    {"Igamma", binary<lower_gamma>},
+    {"Igammac", binary<upper_gamma>},
     {"Inv", unary<at::reciprocal>},
+    {"Invert", unary<at::bitwise_not>},
     {"IsFinite", unary<at::isfinite>},
     {"IsInf", unary<at::isinf>},
     {"IsNan", unary<at::isnan>},
     {"LeakyRelu", make_leaky_relu},
+    {"LeftShift", binary<shift_left>},
     {"Less", binary<at::lt>},
     {"LessEqual", binary<at::le>},
+    {"Lgamma", unary<at::lgamma>},
     {"Log", unary<at::log>},
     {"Log1p", unary<at::log1p>},
     {"LogicalAnd", binary<at::logical_and>},
@@ -159,6 +211,7 @@ constexpr KernelRow kRows[] = {
     {"Mod", binary<at::fmod>},
     {"Mul", binary<at::mul>},
     {"MulNoNan", binary<multiply_or_zero>},
+    {"Ndtri", unary<normal_quantile>},
     {"Neg", unary<at::neg>},
     {"NotEqual", binary<at::ne>},
     {"Pow", binary<at::pow>},
@@ -166,6 +219,7 @@ constexpr KernelRow kRows[] = {
     {"Reciprocal", unary<at::reciprocal>},
     {"Relu", unary<at::relu>},
     {"Relu6", unary<relu6>},
+    {"RightShift", binary<shift_right>},
     {"Rint", unary<at::round>},
     {"Round", unary<at::round>},
     {"Rsqrt", unary<at::rsqrt>},
@@ -186,6 +240,9 @@ constexpr KernelRow kRows[] = {
     {"Tanh", unary<at::tanh>},
     {"TruncateDiv", binary<truncate_divide>},
     {"TruncateMod", binary<at::fmod>},
+    {"Xdivy", binary<divide_or_zero_of>},
+    {"Xlog1py", binary<x_log1p_y>},
+    {"Xlogy", binary<x_log_y>},
 };
 
 }  // namespace

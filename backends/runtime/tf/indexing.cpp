@@ -234,39 +234,6 @@ Kernel make_scatter_nd(const KernelRequest& request) {
   };
 }
 
-/// (x, segments, count): sums of rows.
-Tensor sum_segments(const Tensor& x, const Tensor& segments, std::int64_t count) {
-  Ints shape = x.sizes().vec();
-  shape.erase(shape.begin(), shape.begin() + segments.dim());
-  Ints rows = shape, result = shape;
-  rows.insert(rows.begin(), segments.numel());
-  result.insert(result.begin(), count);
-  Tensor index = flat_indices(segments, x);
-  Tensor values = x.reshape(rows);
-  // Rows of a negative segment belong to none.
-  const Tensor wanted = at::nonzero(index >= 0).reshape({-1});
-  if (wanted.numel() != index.numel()) {
-    index = at::index_select(index, 0, wanted);
-    values = at::index_select(values, 0, wanted);
-  }
-  return at::zeros(result, x.options()).index_add_(0, index, values);
-}
-
-Kernel make_unsorted_segment_sum(const KernelRequest& request) {
-  return [count = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = sum_segments(tensor_at(in, 0), tensor_at(in, 1), count.one(in));
-  };
-}
-
-Kernel make_segment_sum(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& segments = tensor_at(in, 1);
-    const std::int64_t count =
-        segments.numel() == 0 ? 0 : segments.max().item().to<std::int64_t>() + 1;
-    out[0].tensor = sum_segments(tensor_at(in, 0), segments, count);
-  };
-}
-
 /// (indices..., parts...): the parts' rows where the indices say; later ones win.
 Kernel make_stitch(const KernelRequest& request) {
   const std::size_t count = request.instruction.inputs.size() / 2;
@@ -318,20 +285,126 @@ Tensor positions_of_true(const Tensor& x) {
   return at::nonzero(x);
 }
 
+/// (x, shifts, axes)
+Kernel make_roll(const KernelRequest& request) {
+  return [shifts = IntsInput(request, 1), axes = IntsInput(request, 2)](KernelContext&, Inputs in,
+                                                                        Outputs out) {
+    out[0].tensor = at::roll(tensor_at(in, 0), shifts.get(in), axes.get(in));
+  };
+}
+
+/// (x, lengths): turns the first elements of each sequence around.
+Kernel make_reverse_sequence(const KernelRequest& request) {
+  const std::int64_t sequence = int_attribute(request.instruction, "seq_dim", 0);
+  const std::int64_t batch = int_attribute(request.instruction, "batch_dim", 0);
+  return [sequence, batch](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const auto along = [&](const Tensor& values, std::int64_t axis) {
+      Ints shape(static_cast<std::size_t>(x.dim()), 1);
+      shape[static_cast<std::size_t>(axis)] = -1;
+      return values.to(x.device(), at::kLong).reshape(shape);
+    };
+    const Tensor place = along(at::arange(x.size(sequence), at::kLong), sequence);
+    const Tensor length = along(tensor_at(in, 1), batch);
+    const Tensor from = at::where(at::lt(place, length), at::sub(at::sub(length, place), 1), place);
+    out[0].tensor = at::gather(x, sequence, from.expand(x.sizes()));
+  };
+}
+
+/// (x, indices, updates): x with some of it changed. Updates to one place come one after the other.
+template <void (*change)(const Tensor& rows, const Tensor& index, const Tensor& updates)>
+Kernel make_changed(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    const Tensor &x = tensor_at(in, 0), &indices = tensor_at(in, 1);
+    const Ints shape = x.sizes().vec(), merged = merged_shape(indices, shape);
+    Ints rows = merged;
+    rows[0] = -1;
+    const Tensor result = x.clone().reshape(merged);
+    change(result, flat_indices(linear_indices(indices, shape), result),
+           tensor_at(in, 2).to(result.device()).reshape(rows));
+    out[0].tensor = result.reshape(shape);
+  };
+}
+void put(const Tensor& rows, const Tensor& index, const Tensor& updates) {
+  rows.index_copy_(0, index, updates);
+}
+void add(const Tensor& rows, const Tensor& index, const Tensor& updates) {
+  rows.index_add_(0, index, updates);
+}
+void subtract(const Tensor& rows, const Tensor& index, const Tensor& updates) {
+  rows.index_add_(0, index, updates, -1);
+}
+
+/// (x, which part each row belongs to)
+Kernel make_partition(const KernelRequest& request) {
+  const std::int64_t count = int_attribute(request.instruction, "num_partitions", 1);
+  return [count](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& part = tensor_at(in, 1);
+    Ints shape = x.sizes().slice(static_cast<std::size_t>(part.dim())).vec();
+    shape.insert(shape.begin(), part.numel());
+    const Tensor rows = x.reshape(shape), flat = part.reshape({-1}).to(x.device());
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[static_cast<std::size_t>(i)].tensor =
+          at::index_select(rows, 0, at::nonzero(at::eq(flat, i)).reshape({-1}));
+    }
+  };
+}
+
+/// (x): its distinct elements in the order in which they come first, and which of them each element is.
+Kernel make_unique(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "out_idx", at::kInt);
+  return [wanted](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor order = at::argsort(x, /*stable=*/true, 0, false);
+    const Tensor sorted = at::index_select(x, 0, order);
+    const auto [values, group, counts] = at::unique_consecutive(sorted, true, true);
+    // The element of each group that comes first.
+    const Tensor begins = at::sub(at::cumsum(counts, 0), counts);
+    const Tensor firsts = at::index_select(order, 0, begins);
+    const Tensor by_first = at::argsort(firsts, 0, false);
+    const Tensor rank = at::argsort(by_first, 0, false);
+    const Tensor places =
+        at::empty_like(order).index_copy_(0, order, at::index_select(rank, 0, group));
+    out[0].tensor = at::index_select(values, 0, by_first);
+    if (out.size() > 1) out[1].tensor = places.to(wanted);
+    if (out.size() > 2) out[2].tensor = at::index_select(counts, 0, by_first).to(wanted);
+  };
+}
+
+/// (predictions, targets, k): whether fewer than k predictions are above that of the target.
+Kernel make_in_top_k(const KernelRequest& request) {
+  return [k = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& predictions = tensor_at(in, 0);
+    const Tensor target = tensor_at(in, 1).to(predictions.device(), at::kLong).unsqueeze(1);
+    const Tensor own = at::gather(predictions, 1, target);
+    out[0].tensor = at::logical_and(at::lt(at::sum(at::gt(predictions, own), {1}), k.one(in)),
+                                    at::isfinite(own.squeeze(1)));
+  };
+}
+
 constexpr KernelRow kRows[] = {
+    {"DynamicPartition", make_partition},
     {"DynamicStitch", make_stitch},
     {"Gather", make_gather_rows},
     {"GatherNd", make_gather_nd},
     {"GatherV2", make_gather},
+    {"InTopKV2", make_in_top_k},
     {"OneHot", make_one_hot},
+    {"ParallelDynamicStitch", make_stitch},
     {"ResourceGather", make_gather_rows},
+    {"ReverseSequence", make_reverse_sequence},
+    {"Roll", make_roll},
     {"ScatterNd", make_scatter_nd},
-    {"SegmentSum", make_segment_sum},
     {"Slice", make_slice},
     {"StridedSlice", make_strided_slice},
     {"StridedSliceGrad", make_strided_slice_gradient},
+    {"TensorScatterAdd", make_changed<add>},
+    {"TensorScatterSub", make_changed<subtract>},
+    {"TensorScatterUpdate", make_changed<put>},
     {"TopKV2", make_top_k},
-    {"UnsortedSegmentSum", make_unsorted_segment_sum},
+    {"Unique", make_unique},
+    {"UniqueWithCounts", make_unique},
     {"Where", make_unary<positions_of_true>},
 };
 

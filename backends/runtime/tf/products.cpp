@@ -68,6 +68,7 @@ Kernel make_bias_gradient(const KernelRequest& request) {
 constexpr KernelRow kRows[] = {
     {"BatchMatMul", make_batch_matmul},
     {"BatchMatMulV2", make_batch_matmul},
+    {"BatchMatMulV3", make_batch_matmul},
     {"BiasAdd", make_bias_add},
     {"BiasAddGrad", make_bias_gradient},
     {"Einsum", make_einsum},

@@ -1,6 +1,8 @@
 // Sums and the like over dimensions, and along one.
 #include <ATen/Functions.h>
 
+#include <limits>
+
 #include "berth/error.h"
 #include "runtime/extremes.h"
 #include "runtime/tf/support.h"
@@ -62,11 +64,18 @@ Kernel make_half_square(const KernelRequest& /*request*/) {
   };
 }
 
+/// Leaves out what is no number, which ATen has as the largest and as the smallest.
+Tensor numbers(const Tensor& x, double in_place_of_nan) {
+  return at::isFloatingType(x.scalar_type()) ? at::masked_fill(x, at::isnan(x), in_place_of_nan)
+                                             : x;
+}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 Tensor position_of_largest(const Tensor& x, std::int64_t axis) {
-  return at::argmax(x, axis);
+  return at::argmax(numbers(x, -kInfinity), axis);
 }
 Tensor position_of_smallest(const Tensor& x, std::int64_t axis) {
-  return at::argmin(x, axis);
+  return at::argmin(numbers(x, kInfinity), axis);
 }
 
 /// (x, axis)

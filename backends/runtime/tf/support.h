@@ -27,9 +27,11 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> convolution_kernels();
 [[nodiscard]] std::span<const KernelRow> elementwise_kernels();
 [[nodiscard]] std::span<const KernelRow> gradient_kernels();
+[[nodiscard]] std::span<const KernelRow> image_kernels();
 [[nodiscard]] std::span<const KernelRow> indexing_kernels();
 [[nodiscard]] std::span<const KernelRow> layout_kernels();
 [[nodiscard]] std::span<const KernelRow> list_kernels();
+[[nodiscard]] std::span<const KernelRow> matrix_kernels();
 [[nodiscard]] std::span<const KernelRow> normalization_kernels();
 [[nodiscard]] std::span<const KernelRow> optimizer_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();
@@ -38,7 +40,11 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
+[[nodiscard]] std::span<const KernelRow> segment_kernels();
+[[nodiscard]] std::span<const KernelRow> stateless_random_kernels();
+[[nodiscard]] std::span<const KernelRow> suppression_kernels();
 [[nodiscard]] std::span<const KernelRow> variable_kernels();
+[[nodiscard]] std::span<const KernelRow> volume_kernels();
 
 // --- attributes and inputs -----------------------------------------------------------------------
 
@@ -80,11 +86,11 @@ struct Operands {
 };
 
 template <auto function>
-[[nodiscard]] Kernel make_binary(const KernelRequest& request) {
-  return wrapped(request, [](KernelContext& context, Inputs in, Outputs out) {
+[[nodiscard]] Kernel make_binary(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
     const Operands operands(context, tensor_at(in, 0), tensor_at(in, 1));
     out[0].tensor = function(operands.left, operands.right);
-  });
+  };
 }
 
 // --- images --------------------------------------------------------------------------------------

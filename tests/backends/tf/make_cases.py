@@ -582,11 +582,230 @@ def edges(add):
     add("AddV2", x=np.array([0xFFFFFFFF, 5], np.uint32), y=np.array([2, 3], np.uint32))
 
 
+def images(add):
+    x = floats(2, 5, 4, 3)
+    for size in (ints(9, 7), ints(3, 2), ints(5, 4), ints(1, 1)):
+        for options in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+            add("ResizeBilinear", images=x, size=size, **options)
+            add("ResizeNearestNeighbor", images=x, size=size, **options)
+            add("ResizeBilinearGrad", grads=floats(2, size[0], size[1], 3), original_image=x, **options)
+            add("ResizeNearestNeighborGrad", grads=floats(2, size[0], size[1], 3), size=ints(5, 4), **options)
+    add("ResizeBilinear", images=whole(1, 3, 3, 2), size=ints(5, 5))
+    boxes = np.array([[0, 0, 1, 1], [0.2, 0.6, 0.9, 0.1], [-0.5, 0, 0.5, 1.5]], np.float32)
+    for method in ("bilinear", "nearest"):
+        for size in (ints(4, 3), ints(1, 1)):
+            add("CropAndResize", image=x, boxes=boxes, box_ind=ints(0, 1, 1), crop_size=size, method=method, extrapolation_value=-1.0)
+    add("SpaceToBatchND", input=floats(2, 5, 4, 3), block_shape=ints(2, 2), paddings=np.array([[1, 0], [0, 2]], np.int32))
+    add("SpaceToBatchND", input=floats(2, 6), block_shape=ints(3), paddings=np.array([[0, 0]], np.int32))
+    add("BatchToSpaceND", input=floats(8, 3, 2, 3), block_shape=ints(2, 2), crops=np.array([[1, 0], [0, 2]], np.int32))
+    add("BatchToSpaceND", input=floats(6, 2), block_shape=ints(3), crops=np.array([[0, 1]], np.int32))
+    for padding in ("SAME", "VALID"):
+        add("ExtractImagePatches", images=x, ksizes=[1, 3, 2, 1], strides=[1, 2, 1, 1], rates=[1, 1, 1, 1], padding=padding)
+    add("ExtractImagePatches", images=x, ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 2, 1, 1], padding="VALID")
+    for options in ({}, {"depth_radius": 2, "bias": 2.0, "alpha": 0.3, "beta": 0.75}):
+        add("LRN", input=floats(2, 2, 2, 7), **options)
+        y = run(tf.raw_ops.LRN, input=floats(2, 2, 2, 7), **options)
+        wide = floats(2, 2, 2, 7)
+        y = run(tf.raw_ops.LRN, input=wide, **options)
+        add("LRNGrad", input_grads=floats(2, 2, 2, 7), input_image=wide, output_image=y, **options)
+    corners = np.sort(floats(12, 2, 2, low=0), axis=1).reshape(12, 4)
+    scores = floats(12, low=0, high=1)
+    shared = dict(boxes=corners, scores=scores, max_output_size=int_(6))
+    add("NonMaxSuppressionV2", iou_threshold=float_(0.4), **shared)
+    for threshold in (-np.inf, 0.4):
+        limits = dict(iou_threshold=float_(0.4), score_threshold=float_(threshold))
+        add("NonMaxSuppressionV3", **limits, **shared)
+        add("NonMaxSuppressionV4", pad_to_max_output_size=True, **limits, **shared)
+        for sigma in (0, 0.5):
+            add("NonMaxSuppressionV5", soft_nms_sigma=float_(sigma), **limits, **shared)
+
+
+def volumes(add):
+    for shape, window, stride, padding in (((2, 4, 5, 6, 2), (3, 3, 3, 2, 4), 1, "SAME"), ((1, 5, 4, 6, 2), (2, 3, 1, 2, 3), 2, "SAME"),
+                                           ((1, 5, 4, 6, 2), (2, 3, 1, 2, 3), 1, "VALID")):
+        shared = dict(strides=[1, stride, stride, stride, 1], padding=padding)
+        x, w = floats(*shape), floats(*window)
+        y = floats(*tf_shape("Conv3D", input=x, filter=w, **shared))
+        add("Conv3D", input=x, filter=w, **shared)
+        add("Conv3DBackpropInputV2", input_sizes=ints(*shape), filter=w, out_backprop=y, **shared)
+        add("Conv3DBackpropFilterV2", input=x, filter_sizes=ints(*window), out_backprop=y, **shared)
+        pool = dict(ksize=[1, *window[:3], 1], **shared)
+        largest = run(tf.raw_ops.MaxPool3D, input=x, **pool)
+        add("MaxPool3D", input=x, **pool)
+        add("MaxPool3DGrad", orig_input=x, orig_output=largest, grad=floats(*largest.shape), **pool)
+        add("AvgPool3D", input=x, **pool)
+        add("AvgPool3DGrad", orig_input_shape=ints(*shape), grad=floats(*largest.shape), **pool)
+
+
+def matrices(add):
+    x = floats(2, 4, 5)
+    for below, above in ((0, 0), (1, 2), (-1, 0), (0, -1)):
+        add("MatrixBandPart", input=x, num_lower=int_(below), num_upper=int_(above))
+    add("MatrixDiag", diagonal=floats(2, 3))
+    add("MatrixDiagPart", input=x)
+    add("MatrixSetDiag", input=x, diagonal=floats(2, 4))
+    add("Diag", diagonal=floats(2, 3))
+    add("DiagPart", input=floats(2, 3, 2, 3))
+    filler = float_(9)
+    for version in ("V2", "V3"):
+        aligns = [{}] if version == "V2" else [{"align": align} for align in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")]
+        for align in aligns:
+            add("MatrixDiagPart" + version, input=x, k=ints(-2, 3), padding_value=filler, **align)
+            add("MatrixSetDiag" + version, input=x, diagonal=floats(2, 4, 4), k=ints(-2, 1), **align)
+            add("MatrixDiag" + version, diagonal=floats(2, 4, 4), k=ints(-2, 1), num_rows=int_(4), num_cols=int_(5), padding_value=filler,
+                **align)
+        add("MatrixDiagPart" + version, input=x, k=int_(1), padding_value=filler)
+        add("MatrixDiag" + version, diagonal=floats(2, 3), k=int_(-1), num_rows=int_(-1), num_cols=int_(-1), padding_value=filler)
+        add("MatrixDiag" + version, diagonal=floats(3), k=ints(0), num_rows=int_(-1), num_cols=int_(4), padding_value=filler)
+        add("MatrixSetDiag" + version, input=x, diagonal=floats(2, 4), k=ints(1))
+    square = floats(2, 3, 3) + 4 * np.eye(3, dtype=np.float32)
+    positive_definite = (square @ square.transpose(0, 2, 1)).astype(np.float32)
+    add("Cholesky", input=positive_definite)
+    add("MatrixDeterminant", input=square)
+    for adjoint in (False, True):
+        add("MatrixInverse", input=square, adjoint=adjoint)
+        add("MatrixSolve", matrix=square, rhs=floats(2, 3, 2), adjoint=adjoint)
+        for lower in (False, True):
+            add("MatrixTriangularSolve", matrix=square, rhs=floats(2, 3, 2), lower=lower, adjoint=adjoint)
+    add("Cross", a=floats(4, 3), b=floats(4, 3))
+    add("BatchMatMulV3", x=floats(2, 3, 4), y=floats(2, 4, 5), Tout=tf.float32)
+
+
+def segments(add):
+    ids = ints(0, 0, 1, 3, 3)
+    for op in ("Sum", "Mean", "Max", "Min", "Prod"):
+        add("Segment" + op, data=floats(5, 2), segment_ids=ids)
+        if op != "Mean":
+            add("UnsortedSegment" + op, data=floats(5, 2), segment_ids=ints(2, 0, 2, -1, 1), num_segments=int_(4))
+            add("UnsortedSegment" + op, data=whole(2, 3), segment_ids=ints(2, 0), num_segments=int_(4))
+    for op in ("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"):
+        add(op, data=floats(4, 2), indices=ints(3, 0, 3, 1), segment_ids=ints(0, 0, 2, 2))
+    nothing = np.zeros(0, np.float32)
+    add("Bincount", arr=ints(1, 3, 1, 7, 0), size=int_(5), weights=nothing)
+    add("Bincount", arr=ints(1, 3, 1, 7, 0), size=int_(5), weights=floats(5))
+    for binary in (False, True):
+        add("DenseBincount", input=ints(1, 3, 1, 7, 0), size=int_(5), weights=nothing, binary_output=binary)
+        add("DenseBincount", input=whole(2, 6, low=0, high=5), size=int_(5), weights=nothing, binary_output=binary)
+    add("DenseBincount", input=whole(2, 6, low=0, high=5), size=int_(5), weights=floats(2, 6))
+    add("Unique", x=ints(4, 1, 4, 9, 1, 2))
+    add("Unique", x=np.array([0.5, 0.25, 0.5], np.float32), out_idx=tf.int64)
+    add("UniqueWithCounts", x=ints(4, 1, 4, 9, 1, 2))
+    add("DynamicPartition", data=floats(5, 2), partitions=ints(1, 0, 1, 2, 0), num_partitions=3)
+    add("ParallelDynamicStitch", indices=[ints(0, 2), ints(1, 3)], data=[floats(2, 3), floats(2, 3)])
+    add("Roll", input=floats(3, 4), shift=ints(1, -6), axis=ints(0, 1))
+    add("Roll", input=floats(3, 4), shift=int_(2), axis=int_(-1))
+    add("ReverseSequence", input=floats(3, 4, 2), seq_lengths=ints(2, 4, 0), seq_dim=1, batch_dim=0)
+    add("ReverseSequence", input=floats(4, 3), seq_lengths=longs(2, 4, 0), seq_dim=0, batch_dim=1)
+    for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub"):
+        add(op, tensor=floats(5, 2), indices=ints(3, 0).reshape(2, 1), updates=floats(2, 2))
+        add(op, tensor=floats(5, 2), indices=np.array([[3, 1], [0, 0]], np.int32), updates=floats(2))
+    add("TensorScatterAdd", tensor=floats(5), indices=ints(3, 3).reshape(2, 1), updates=floats(2))
+    add("InTopKV2", predictions=floats(4, 6), targets=ints(0, 5, 2, 3), k=int_(3))
+
+
+def special_functions(add):
+    for op in ("Asinh", "Lgamma", "Digamma"):
+        add(op, x=positive(6))
+    add("Acosh", x=positive(6) + 1)
+    for op in ("Atanh", "Erfinv"):
+        add(op, x=floats(6, low=-0.9, high=0.9))
+    add("Ndtri", x=floats(6, low=0.1, high=0.9))
+    for op in ("Igamma", "Igammac"):
+        add(op, a=positive(4), x=positive(4))
+    for op in ("Xlogy", "Xlog1py", "Xdivy"):
+        add(op, x=np.array([0, 2, 0, -1], np.float32), y=np.array([0, 3, 2, 0.5], np.float32))
+    for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+        add(op, x=whole(6), y=whole(6))
+        add(op, x=whole(6, low=0, high=255, dtype=np.uint8), y=whole(6, low=0, high=255, dtype=np.uint8))
+    add("Invert", x=whole(4))
+    add("Invert", x=whole(4, low=0, high=255, dtype=np.uint8))
+    for op in ("LeftShift", "RightShift"):
+        add(op, x=whole(6), y=whole(6, low=0, high=7))
+    add("Bucketize", input=floats(3, 4), boundaries=[-1.0, 0.0, 0.5])
+    add("Bucketize", input=ints(-1, 0, 1, 2), boundaries=[0.0, 1.0])
+    add("CheckNumericsV2", tensor=floats(2, 3), message="odd")
+    add("Print", input=floats(2), data=[floats(1)])
+    for op, more in (("Uniform", {}), ("Normal", {}), ("TruncatedNormal", {})):
+        plain = "Stateless" + ("" if op == "TruncatedNormal" else "Random") + op
+        add(plain, shape=ints(3, 7), seed=ints(5, -9))
+        add(plain + "V2", shape=ints(41), key=np.array([1234567890123], np.uint64), counter=np.array([7, 3], np.uint64), alg=int_(1))
+    add("StatelessRandomGetKeyCounter", seed=longs(5, -9))
+    add("StatelessRandomGetAlg")
+
+
+def halves(add):
+    """16 bits, as mixed precision has them."""
+
+    def half(*shape, **limits):
+        return floats(*shape, dtype=np.float16, **limits)
+
+    x, w = half(2, 6, 6, 3), half(3, 3, 3, 4)
+    shared = dict(strides=[1, 1, 1, 1], padding="SAME")
+    add("Conv2D", input=x, filter=w, **shared)
+    add("Conv2DBackpropInput", input_sizes=ints(2, 6, 6, 3), filter=w, out_backprop=half(2, 6, 6, 4), **shared)
+    add("Conv2DBackpropFilter", input=x, filter_sizes=ints(3, 3, 3, 4), out_backprop=half(2, 6, 6, 4), **shared)
+    add("DepthwiseConv2dNative", input=x, filter=half(3, 3, 3, 1), **shared)
+    pool = dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    add("MaxPool", input=x, **pool)
+    add("AvgPool", value=x, **pool)
+    add("MatMul", a=half(3, 4), b=half(4, 5))
+    add("BatchMatMulV2", x=half(2, 3, 4), y=half(2, 4, 5))
+    add("Einsum", inputs=[half(2, 3, 4), half(4, 5)], equation="bij,jk->bik")
+    add("BiasAdd", value=half(2, 3), bias=half(3))
+    for op, argument in (("Relu", "features"), ("Sigmoid", "x"), ("Tanh", "x"), ("Exp", "x"), ("Erf", "x"), ("Softplus", "features")):
+        add(op, **{argument: half(5)})
+    add("Rsqrt", x=half(5, low=0.5))
+    add("Pow", x=half(4, low=0.5), y=half(4))
+    for op in ("AddV2", "Mul", "Maximum", "RealDiv"):
+        add(op, x=half(2, 3), y=half(3, low=0.5))
+    for op in ("Softmax", "LogSoftmax"):
+        add(op, logits=half(3, 5))
+    add("Mean", input=half(3, 4), axis=ints(1))
+    add("Sum", input=half(3, 4), axis=ints(0, 1))
+    add("Max", input=half(3, 4), axis=ints(1))
+    add("ReluGrad", gradients=half(5), features=half(5))
+    add("SparseSoftmaxCrossEntropyWithLogits", features=half(4, 6), labels=ints(0, 5, 2, 1))
+    statistics = dict(scale=positive(3), offset=floats(3), mean=floats(3), variance=positive(3))
+    add("FusedBatchNormV3", x=x, is_training=False, **statistics)
+    add("UnsortedSegmentSum", data=half(5, 2), segment_ids=ints(2, 0, 2, -1, 1), num_segments=int_(4))
+    for op, more in (("Transpose", dict(x=x, perm=ints(0, 3, 1, 2))), ("Reshape", dict(tensor=x, shape=ints(-1))),
+                     ("ConcatV2", dict(values=[half(2), half(3)], axis=int_(0))), ("Tile", dict(input=half(2), multiples=ints(3))),
+                     ("GatherV2", dict(params=half(4, 3), indices=ints(2, 0), axis=int_(0))), ("Pad", dict(input=half(2, 2), paddings=np.array([[1, 0], [0, 1]], np.int32))),
+                     ("Select", dict(condition=bools(4), x=half(4), y=half(4))), ("StridedSlice", dict(input=x, begin=ints(0), end=ints(1), strides=ints(1))),
+                     ("AddN", dict(inputs=[half(3), half(3)])), ("Fill", dict(dims=ints(3), value=np.array(0.5, np.float16))),
+                     ("Cumsum", dict(x=half(3, 4), axis=int_(1))), ("TopKV2", dict(input=half(2, 6), k=int_(2))),
+                     ("ScatterNd", dict(indices=ints(1, 3, 1).reshape(3, 1), updates=half(3, 2), shape=ints(5, 2))),
+                     ("L2Loss", dict(t=half(5))), ("OneHot", dict(indices=ints(0, 2), depth=int_(3), on_value=np.array(1, np.float16), off_value=np.array(0, np.float16)))):
+        add(op, **more)
+    add("Cast", x=half(4), DstT=tf.float32)
+    add("Cast", x=floats(4), DstT=tf.float16)
+
+
+def narrow_integers(add):
+    """Sums that leave the range of their type."""
+    for dtype in (np.uint16, np.uint32, np.int16, np.uint8):
+        most = np.iinfo(dtype).max
+        x = np.array([most, most, most // 2, 3, 2], dtype)
+        if dtype != np.uint32:  # which TensorFlow has few kernels for
+            add("Cumsum", x=x, axis=int_(0))
+            add("Cumprod", x=x, axis=int_(0))
+            add("SegmentSum", data=x, segment_ids=ints(0, 0, 1, 1, 1))
+            add("UnsortedSegmentSum", data=x, segment_ids=ints(0, 0, 1, 1, 1), num_segments=int_(2))
+        add("Sum", input=x, axis=ints(0))
+        add("Prod", input=x, axis=ints(0))
+        add("AddN", inputs=[x, x, x])
+        add("ScatterNd", indices=ints(1, 0, 1, 1, 0).reshape(5, 1), updates=x, shape=ints(2))
+    add("ArgMax", input=np.array([1, np.nan, 3], np.float32), dimension=int_(0))
+    add("ArgMin", input=np.array([1, np.nan, -3], np.float32), dimension=int_(0))
+    add("ArgMax", input=np.array([np.nan, 1, 3], np.float32), dimension=int_(0))
+
+
 def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
-                     indexing, variables, optimizers, fake_quantized, edges):
+                     indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, halves,
+                     narrow_integers):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")

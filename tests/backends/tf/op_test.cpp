@@ -20,7 +20,7 @@ using tf_frontend::node;
 using tf_frontend::placeholder;
 using tf_frontend::shape;
 
-/// Elements in f32 and f64 may differ by this much, relative to their size where it is above 1:
+/// Elements in f16, f32 and f64 may differ by this much, relative to their size where it is above 1:
 /// sums of some hundred products in another order. All other types agree exactly.
 double tolerance_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
@@ -28,6 +28,8 @@ double tolerance_of(const at::Tensor& tensor) {
       return 2e-5;
     case at::kDouble:
       return 1e-12;
+    case at::kHalf:
+      return 2e-3;  // two units in the last place
     default:
       return 0;
   }

@@ -33,7 +33,8 @@ class Stepper {
       CAPTURE(instruction.name);
       const bool fed = instruction.type == "Placeholder";
       REQUIRE_MESSAGE((fed || maker != nullptr), "no kernel for ", instruction.type);
-      kernels_.push_back(fed ? Kernel() : maker({*program_, instruction, tf_kernels()}));
+      kernels_.push_back(fed ? Kernel()
+                             : tf_kernels().make({*program_, instruction, tf_kernels()}));
     }
   }
 
