@@ -14,7 +14,7 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     CAPTURE(type);
     const ops::OpInfo* const op = ops::find_op("tf", type);
     REQUIRE(op != nullptr);
-    CHECK((op->shape != nullptr));
+    CHECK_MESSAGE((op->shape != nullptr), type);
   }
   for (const auto& [type, maker] : onnx_kernels().makers()) {
     CAPTURE(type);
@@ -24,8 +24,8 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     const std::string domain = dot == std::string::npos ? "" : type.substr(0, dot);
     const std::string bare = dot == std::string::npos ? type : type.substr(dot + 1);
     const auto* const schema = ::onnx::OpSchemaRegistry::Schema(bare, domain);
-    CHECK((op->shape != nullptr ||
-           (schema != nullptr && schema->has_type_and_shape_inference_function())));
+    CHECK_MESSAGE((op->shape != nullptr ||
+           (schema != nullptr && schema->has_type_and_shape_inference_function())), type);
   }
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("every op that has a kernel has a rule for its work, or says why it ha
       CAPTURE(type);
       const ops::OpInfo* const op = ops::find_op(dialect, type);
       REQUIRE(op != nullptr);
-      CHECK((op->has_work || !op->no_work_because.empty()));
+      CHECK_MESSAGE((op->has_work || !op->no_work_because.empty()), type);
     }
   }
 }
