@@ -25,7 +25,8 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     const std::string bare = dot == std::string::npos ? type : type.substr(dot + 1);
     const auto* const schema = ::onnx::OpSchemaRegistry::Schema(bare, domain);
     CHECK_MESSAGE((op->shape != nullptr ||
-           (schema != nullptr && schema->has_type_and_shape_inference_function())), type);
+                   (schema != nullptr && schema->has_type_and_shape_inference_function())),
+                  type);
   }
 }
 

@@ -33,7 +33,8 @@ struct Neighbours {
 
 Neighbours neighbours(const Scaling& scaling, std::int64_t from, std::int64_t to) {
   const float scale = scaling.scale(from, to);
-  Neighbours made{at::empty({to}, at::kLong), at::empty({to}, at::kLong), at::empty({to}, at::kFloat)};
+  Neighbours made{at::empty({to}, at::kLong), at::empty({to}, at::kLong),
+                  at::empty({to}, at::kFloat)};
   for (std::int64_t i = 0; i < to; ++i) {
     const auto at_pixel = static_cast<float>(i);
     const float place = scaling.centers ? (at_pixel + 0.5F) * scale - 0.5F : at_pixel * scale;
@@ -85,8 +86,8 @@ Kernel make_bilinear(const KernelRequest& request) {
 Kernel make_bilinear_gradient(const KernelRequest& request) {
   return [scaling = Scaling(request.instruction)](KernelContext&, Inputs in, Outputs out) {
     const Tensor &gradient = tensor_at(in, 0), &x = tensor_at(in, 1);
-    const Tensor columns = gathered_back(gradient, 2, x.size(2),
-                                         neighbours(scaling, x.size(2), gradient.size(2)));
+    const Tensor columns =
+        gathered_back(gradient, 2, x.size(2), neighbours(scaling, x.size(2), gradient.size(2)));
     out[0].tensor =
         gathered_back(columns, 1, x.size(1), neighbours(scaling, x.size(1), gradient.size(1)))
             .to(x.scalar_type());
@@ -113,7 +114,8 @@ Kernel make_nearest(const KernelRequest& request) {
     Tensor x = tensor_at(in, 0);
     const Ints size = sizes.get(in);
     for (const std::int64_t axis : {1, 2}) {
-      const Tensor pixels = nearest(scaling, x.size(axis), size.at(static_cast<std::size_t>(axis) - 1));
+      const Tensor pixels =
+          nearest(scaling, x.size(axis), size.at(static_cast<std::size_t>(axis) - 1));
       x = at::index_select(x, axis, pixels.to(x.device()));
     }
     out[0].tensor = x;
@@ -142,7 +144,8 @@ Kernel make_nearest_gradient(const KernelRequest& request) {
 Kernel make_crop(const KernelRequest& request) {
   const bool is_nearest = text_attribute(request.instruction, "method", "bilinear") == "nearest";
   const double outside = float_attribute(request.instruction, "extrapolation_value", 0);
-  return [is_nearest, outside, sizes = IntsInput(request, 3)](KernelContext&, Inputs in, Outputs out) {
+  return [is_nearest, outside, sizes = IntsInput(request, 3)](KernelContext&, Inputs in,
+                                                              Outputs out) {
     const Tensor images = tensor_at(in, 0).to(at::kFloat);
     const Tensor boxes = tensor_at(in, 1).to(images.options());
     const Tensor image = tensor_at(in, 2).to(images.device(), at::kLong);
@@ -153,7 +156,8 @@ Kernel make_crop(const KernelRequest& request) {
       const auto last = static_cast<double>(images.size(axis + 1) - 1);
       const Tensor low = boxes.select(1, axis), high = boxes.select(1, axis + 2);
       if (count <= 1) return at::mul(at::add(low, high), 0.5 * last).unsqueeze(1);
-      const Tensor step = at::div(at::mul(at::sub(high, low), last), static_cast<double>(count - 1));
+      const Tensor step =
+          at::div(at::mul(at::sub(high, low), last), static_cast<double>(count - 1));
       return at::add(at::mul(low, last).unsqueeze(1),
                      at::mul(step.unsqueeze(1), at::arange(count, images.options()).unsqueeze(0)));
     };
@@ -161,7 +165,8 @@ Kernel make_crop(const KernelRequest& request) {
     const auto inside = [&](const Tensor& place, std::int64_t axis) {
       return at::logical_and(at::ge(place, 0), at::le(place, images.size(axis) - 1));
     };
-    const Tensor valid = at::logical_and(inside(rows, 1).unsqueeze(2), inside(columns, 2).unsqueeze(1));
+    const Tensor valid =
+        at::logical_and(inside(rows, 1).unsqueeze(2), inside(columns, 2).unsqueeze(1));
     const auto pixels = [&](const Tensor& row, const Tensor& column) {
       const auto bounded = [&](const Tensor& place, std::int64_t axis) {
         return at::clamp(place, 0, images.size(axis) - 1).to(at::kLong);
@@ -192,8 +197,8 @@ Kernel make_crop(const KernelRequest& request) {
 
 /// (x, sizes of a block, margins): blocks of the dimensions behind the first become batches.
 Kernel make_space_to_batch(const KernelRequest& request) {
-  return [blocks = IntsInput(request, 1), margins = IntsInput(request, 2)](KernelContext&, Inputs in,
-                                                                           Outputs out) {
+  return [blocks = IntsInput(request, 1), margins = IntsInput(request, 2)](KernelContext&,
+                                                                           Inputs in, Outputs out) {
     const Ints block = blocks.get(in), margin = margins.get(in);
     const Tensor& x = tensor_at(in, 0);
     const std::size_t rank = block.size();
@@ -265,15 +270,15 @@ Kernel make_patches(const KernelRequest& request) {
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor planes = sliding.to_planes(tensor_at(in, 0));
     const Margins margins(sliding, planes.size(2), planes.size(3), window[0], window[1]);
-    const Tensor padded =
-        at::constant_pad_nd(planes, {margins.before[1], margins.after[1], margins.before[0], margins.after[0]});
+    const Tensor padded = at::constant_pad_nd(
+        planes, {margins.before[1], margins.after[1], margins.before[0], margins.after[0]});
     const auto count = [&](int axis) {
       const std::int64_t reach = sliding.dilation[axis] * (window[axis] - 1) + 1;
       return (padded.size(2 + axis) - reach) / sliding.stride[axis] + 1;
     };
     const Tensor columns =
-        at::im2col(padded, {window[0], window[1]}, {sliding.dilation[0], sliding.dilation[1]}, {0, 0},
-                   {sliding.stride[0], sliding.stride[1]});
+        at::im2col(padded, {window[0], window[1]}, {sliding.dilation[0], sliding.dilation[1]},
+                   {0, 0}, {sliding.stride[0], sliding.stride[1]});
     const std::int64_t channels = planes.size(1), area = window[0] * window[1];
     out[0].tensor = columns.reshape({planes.size(0), channels, area, -1})
                         .permute({0, 3, 2, 1})

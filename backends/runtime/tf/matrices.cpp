@@ -77,30 +77,34 @@ bool names_diagonals(const Instruction& op) {
 Kernel make_from_diagonals(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const bool named = names_diagonals(op);
-  return [op, named, k = optional_ints(request, 1, named), rows = optional_ints(request, 2, named),
-          columns = optional_ints(request, 3, named)](KernelContext& context, Inputs in, Outputs out) {
-    const Tensor& packed = tensor_at(in, 0);
-    Diagonals at = diagonals_of(op, k, in);
-    std::int64_t row_count = rows ? rows->one(in) : -1, column_count = columns ? columns->one(in) : -1;
-    const std::int64_t least_rows = packed.size(-1) - std::min<std::int64_t>(at.highest, 0);
-    const std::int64_t least_columns = packed.size(-1) + std::max<std::int64_t>(at.lowest, 0);
-    if (row_count < 0 && column_count < 0) {
-      row_count = column_count = std::max(least_rows, least_columns);
-    } else if (row_count < 0) {
-      row_count = least_rows;
-    } else if (column_count < 0) {
-      column_count = least_columns;
-    }
-    at.set_size(row_count, column_count);
-    Ints shape = packed.sizes().slice(0, static_cast<std::size_t>(packed.dim()) - (at.is_band() ? 2 : 1)).vec();
-    shape.insert(shape.end(), {row_count, column_count});
-    Tensor y = at::zeros(shape, packed.options());
-    if (named) y.copy_(on_device(context, tensor_at(in, 4)));
-    for (std::int64_t d = at.lowest; d <= at.highest; ++d) {
-      y.diagonal(d, -2, -1).copy_(at.row(packed, d));
-    }
-    out[0].tensor = y;
-  };
+  return
+      [op, named, k = optional_ints(request, 1, named), rows = optional_ints(request, 2, named),
+       columns = optional_ints(request, 3, named)](KernelContext& context, Inputs in, Outputs out) {
+        const Tensor& packed = tensor_at(in, 0);
+        Diagonals at = diagonals_of(op, k, in);
+        std::int64_t row_count = rows ? rows->one(in) : -1,
+                     column_count = columns ? columns->one(in) : -1;
+        const std::int64_t least_rows = packed.size(-1) - std::min<std::int64_t>(at.highest, 0);
+        const std::int64_t least_columns = packed.size(-1) + std::max<std::int64_t>(at.lowest, 0);
+        if (row_count < 0 && column_count < 0) {
+          row_count = column_count = std::max(least_rows, least_columns);
+        } else if (row_count < 0) {
+          row_count = least_rows;
+        } else if (column_count < 0) {
+          column_count = least_columns;
+        }
+        at.set_size(row_count, column_count);
+        Ints shape = packed.sizes()
+                         .slice(0, static_cast<std::size_t>(packed.dim()) - (at.is_band() ? 2 : 1))
+                         .vec();
+        shape.insert(shape.end(), {row_count, column_count});
+        Tensor y = at::zeros(shape, packed.options());
+        if (named) y.copy_(on_device(context, tensor_at(in, 4)));
+        for (std::int64_t d = at.lowest; d <= at.highest; ++d) {
+          y.diagonal(d, -2, -1).copy_(at.row(packed, d));
+        }
+        out[0].tensor = y;
+      };
 }
 
 /// (x; of later versions also which diagonals, what fills up their rows)
@@ -166,8 +170,8 @@ Tensor cross(const Tensor& a, const Tensor& b) {
 }
 
 Kernel make_inverse(const KernelRequest& request) {
-  return [adjoint = int_attribute(request.instruction, "adjoint", 0) != 0](KernelContext&, Inputs in,
-                                                                           Outputs out) {
+  return [adjoint = int_attribute(request.instruction, "adjoint", 0) != 0](KernelContext&,
+                                                                           Inputs in, Outputs out) {
     const Tensor inverse = at::linalg_inv(tensor_at(in, 0));
     out[0].tensor = adjoint ? inverse.mH() : inverse;
   };
@@ -175,8 +179,8 @@ Kernel make_inverse(const KernelRequest& request) {
 
 /// (matrices, right sides)
 Kernel make_solve(const KernelRequest& request) {
-  return [adjoint = int_attribute(request.instruction, "adjoint", 0) != 0](KernelContext&, Inputs in,
-                                                                           Outputs out) {
+  return [adjoint = int_attribute(request.instruction, "adjoint", 0) != 0](KernelContext&,
+                                                                           Inputs in, Outputs out) {
     const Tensor& a = tensor_at(in, 0);
     out[0].tensor = at::linalg_solve(adjoint ? a.mH() : a, tensor_at(in, 1));
   };

@@ -36,7 +36,8 @@ struct Limits {
   std::int64_t most = 0;
   float overlap = 0.5F;
   float score = -std::numeric_limits<float>::infinity();
-  float sigma = 0;  ///< above 0 a box that overlaps keeps a part of its score (Bodla et al., ICCV 2017)
+  float sigma =
+      0;  ///< above 0 a box that overlaps keeps a part of its score (Bodla et al., ICCV 2017)
 };
 
 struct Chosen {
@@ -71,7 +72,8 @@ Chosen choose(const Tensor& corners, const Tensor& given_scores, const Limits& l
     // The nearest in score first. Those that it was compared with earlier do not count twice.
     for (std::size_t i = chosen.boxes.size(); i-- > next.compared && !is_out;) {
       const float common = overlap(box(next.box), box(chosen.boxes[i]));
-      if (limits.sigma > 0) next.score *= common <= limits.overlap ? std::exp(falls * common * common) : 0;
+      if (limits.sigma > 0)
+        next.score *= common <= limits.overlap ? std::exp(falls * common * common) : 0;
       is_out = limits.sigma > 0 ? next.score <= limits.score : common > limits.overlap;
     }
     next.compared = chosen.boxes.size();

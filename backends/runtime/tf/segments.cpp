@@ -39,7 +39,8 @@ struct Rows {
         .reshape(broadcast);
   }
   /// at::scatter_reduce by `how`, of segments that begin with `neutral`.
-  [[nodiscard]] Tensor reduced(std::int64_t count, const at::Scalar& neutral, const char* how) const {
+  [[nodiscard]] Tensor reduced(std::int64_t count, const at::Scalar& neutral,
+                               const char* how) const {
     Ints broadcast(shape.size() + 1, 1);
     broadcast[0] = index.numel();
     return at::full(result(count), neutral, values.options())
@@ -151,8 +152,8 @@ Kernel make_bins(const KernelRequest& request) {
     }
     std::vector<Tensor> rows;
     for (std::int64_t i = 0; i < x.size(0); ++i) {
-      rows.push_back(bins(x.select(0, i), weights.numel() == 0 ? weights : weights.select(0, i), count,
-                          wanted, is_binary));
+      rows.push_back(bins(x.select(0, i), weights.numel() == 0 ? weights : weights.select(0, i),
+                          count, wanted, is_binary));
     }
     out[0].tensor = at::stack(rows);
   };

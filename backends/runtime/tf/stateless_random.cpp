@@ -33,7 +33,8 @@ struct Philox {
     std::array<std::uint32_t, 2> k = key;
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds; ++round) {
-      const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0], b = std::uint64_t{0xCD9E8D57} * x[2];
+      const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0],
+                          b = std::uint64_t{0xCD9E8D57} * x[2];
       x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ k[0], static_cast<std::uint32_t>(b),
            static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ k[1], static_cast<std::uint32_t>(a)};
       k[0] += 0x9E3779B9;

@@ -32,7 +32,9 @@ struct Volume {
   [[nodiscard]] Tensor in_order(const Tensor& x) const {
     return channels_last ? at::movedim(x, 4, 1) : x;
   }
-  [[nodiscard]] Tensor back(const Tensor& x) const { return channels_last ? at::movedim(x, 1, 4) : x; }
+  [[nodiscard]] Tensor back(const Tensor& x) const {
+    return channels_last ? at::movedim(x, 1, 4) : x;
+  }
   [[nodiscard]] Ints in_order(Ints shape) const {
     if (channels_last) std::rotate(shape.begin() + 1, shape.begin() + 4, shape.end());
     return shape;
@@ -78,15 +80,16 @@ Kernel make_convolution(const KernelRequest& request) {
     const Tensor x = volume.in_order(tensor_at(in, 0));
     const Tensor& filter = tensor_at(in, 1);
     const Tensor padded = at::constant_pad_nd(x, volume.pads(sizes_of(x), sizes_of(filter)));
-    out[0].tensor = volume.back(at::convolution(padded, as_weight(filter), c10::nullopt, volume.stride,
-                                                kNone, volume.dilation, false, kNone,
-                                                x.size(1) / filter.size(3)));
+    out[0].tensor =
+        volume.back(at::convolution(padded, as_weight(filter), c10::nullopt, volume.stride, kNone,
+                                    volume.dilation, false, kNone, x.size(1) / filter.size(3)));
   };
 }
 
 /// The gradients of volumes with their margins and of the weight, as far as wanted.
 std::tuple<Tensor, Tensor, Tensor> backward(const Volume& volume, const Tensor& gradient,
-                                            const Tensor& padded, const Tensor& weight, bool of_input) {
+                                            const Tensor& padded, const Tensor& weight,
+                                            bool of_input) {
   return at::convolution_backward(volume.in_order(gradient), padded, weight, c10::nullopt,
                                   volume.stride, kNone, volume.dilation, false, kNone,
                                   padded.size(1) / weight.size(1), {of_input, !of_input, false});
@@ -119,8 +122,8 @@ Kernel make_filter_gradient(const KernelRequest& request) {
     const Ints shape = sizes.get(in);
     const Tensor padded = at::constant_pad_nd(x, volume.pads(sizes_of(x), shape));
     const Tensor weight = as_weight(at::empty(shape, x.options()));
-    out[0].tensor =
-        std::get<1>(backward(volume, tensor_at(in, 2), padded, weight, false)).permute({2, 3, 4, 1, 0});
+    out[0].tensor = std::get<1>(backward(volume, tensor_at(in, 2), padded, weight, false))
+                        .permute({2, 3, 4, 1, 0});
   };
 }
 
@@ -136,7 +139,8 @@ struct Pooling : Volume {
   [[nodiscard]] Tensor sums(const Tensor& padded) const {
     return at::avg_pool3d(padded, window, stride, kNone, false, true, 1);
   }
-  [[nodiscard]] Tensor counts(Ints shape, const Ints& pads, const at::TensorOptions& options) const {
+  [[nodiscard]] Tensor counts(Ints shape, const Ints& pads,
+                              const at::TensorOptions& options) const {
     shape[0] = shape[1] = 1;
     return sums(at::constant_pad_nd(at::ones(shape, options), pads));
   }
@@ -184,9 +188,10 @@ Kernel make_mean_pool_gradient(const KernelRequest& request) {
     const Tensor gradient = pooling.in_order(tensor_at(in, 1));
     const Tensor shared = at::div(gradient, pooling.counts(shape, pads, gradient.options()));
     const Tensor padded = at::empty(padded_shape(shape, pads), gradient.options());
-    out[0].tensor = pooling.back(Volume::cropped(
-        at::avg_pool3d_backward(shared.contiguous(), padded, pooling.window, pooling.stride, kNone, false, true, 1),
-        pads, shape));
+    out[0].tensor = pooling.back(
+        Volume::cropped(at::avg_pool3d_backward(shared.contiguous(), padded, pooling.window,
+                                                pooling.stride, kNone, false, true, 1),
+                        pads, shape));
   };
 }
 

@@ -41,6 +41,12 @@ void shape_from_third(OpContext& op) {
 void generator_state(OpContext& op) {
   op.set(0, {3});
 }
+/// A key of 64 bits and a counter of 128, then an algorithm's number.
+void key_and_counter(OpContext& op) {
+  op.set(0, {1});
+  if (op.output_count() > 1) op.set(1, {2});
+  if (op.output_count() > 2) op.set(2, {});
+}
 /// dimensions, results: a row for each result.
 void sobol_sample(OpContext& op) {
   op.set(0, {size_or_unknown(op.in(1)), size_or_unknown(op.in(0))});
@@ -89,9 +95,10 @@ constexpr Row kOps[] = {
     {"StatelessRandomBinomial", "output:dtype", rule::shape_from_first, kGamma},
     {"StatelessRandomGammaV2", "output:dtype", rule::shape_from_first, kGamma},
     {"StatelessRandomGammaV3", "output:dtype", rule::shape_from_first, kGamma},
-    {"StatelessRandomGetAlg", "alg:=int32", nullptr, kHandle},
-    {"StatelessRandomGetKeyCounter", "key:=uint64 counter:=uint64", nullptr, kHandle},
-    {"StatelessRandomGetKeyCounterAlg", "key:=uint64 counter:=uint64 alg:=int32", nullptr, kHandle},
+    {"StatelessRandomGetAlg", "alg:=int32", rule::scalars, kHandle},
+    {"StatelessRandomGetKeyCounter", "key:=uint64 counter:=uint64", key_and_counter, kHandle},
+    {"StatelessRandomGetKeyCounterAlg", "key:=uint64 counter:=uint64 alg:=int32", key_and_counter,
+     kHandle},
     {"StatelessRandomNormal", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomNormalV2", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomPoisson", "output:dtype", rule::shape_from_first, kGamma},
