@@ -39,6 +39,8 @@ std::int64_t dim_of_element(const Value& value, std::size_t i) noexcept {
 Value shape_of_content(const Value& vector) {
   Value shape;
   if (vector.ranked && vector.dims.size() > 1) return shape;
+  // A scalar, -1, is TensorFlow's shape of unknown rank.
+  if (vector.rank() == 0 && dim_of_element(vector, 0) == kUnknownDim) return shape;
   if (vector.has_content()) {
     Dims dims(vector.content_size());
     for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dim_of_element(vector, i);

@@ -30,8 +30,8 @@ namespace berth::ops {
 
 // --- Shapes by content --------------------------------------------------------------------------
 
-/// The content of a shape-like vector; unranked if not even its length is known. Elements that
-/// are no dimensions are not known.
+/// The content of a shape-like vector; unranked if not even its length is known, and for the scalar -1.
+/// Elements that are no dimensions are not known.
 [[nodiscard]] Value shape_of_content(const Value& vector);
 /// Fills the one dimension that is not known so that `dims` has as many elements as `from`.
 void fill_open_dim(Dims& dims, const Dims& from);

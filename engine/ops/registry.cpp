@@ -69,15 +69,15 @@ Table make_tf_table() {
   };
   Table table;
   for (const auto& [rows, pure] :
-       {Family{tf::elementwise_ops(), true}, Family{tf::indexing_ops(), true},
-        Family{tf::layout_ops(), true}, Family{tf::normalization_ops(), true},
-        Family{tf::product_ops(), true}, Family{tf::quantized_ops(), true},
-        Family{tf::recurrent_ops(), true}, Family{tf::reduction_ops(), true},
-        Family{tf::shape_ops(), true}, Family{tf::sparse_ops(), true},
-        Family{tf::window_ops(), true}, Family{tf::collective_ops(), false},
-        Family{tf::control_flow_ops(), false}, Family{tf::data_ops(), false},
-        Family{tf::list_ops(), false}, Family{tf::random_ops(), false},
-        Family{tf::variable_ops(), false}}) {
+       {Family{tf::diagonal_ops(), true}, Family{tf::elementwise_ops(), true},
+        Family{tf::indexing_ops(), true}, Family{tf::layout_ops(), true},
+        Family{tf::normalization_ops(), true}, Family{tf::product_ops(), true},
+        Family{tf::quantized_ops(), true}, Family{tf::recurrent_ops(), true},
+        Family{tf::reduction_ops(), true}, Family{tf::shape_ops(), true},
+        Family{tf::sparse_ops(), true}, Family{tf::window_ops(), true},
+        Family{tf::collective_ops(), false}, Family{tf::control_flow_ops(), false},
+        Family{tf::data_ops(), false}, Family{tf::list_ops(), false},
+        Family{tf::random_ops(), false}, Family{tf::variable_ops(), false}}) {
     for (const tf::Row& row : rows) {
       Entry entry;
       entry.info.pure = pure || is_pure_among_others(row.type);

@@ -34,6 +34,7 @@ struct Row {
 [[nodiscard]] std::span<const Row> collective_ops();
 [[nodiscard]] std::span<const Row> control_flow_ops();
 [[nodiscard]] std::span<const Row> data_ops();
+[[nodiscard]] std::span<const Row> diagonal_ops();
 [[nodiscard]] std::span<const Row> elementwise_ops();
 [[nodiscard]] std::span<const Row> indexing_ops();
 [[nodiscard]] std::span<const Row> layout_ops();

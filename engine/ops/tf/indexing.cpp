@@ -1,4 +1,4 @@
-// Slices, gathers, scatters, blocks and diagonals: what picks and places elements.
+// Slices, gathers, scatters and blocks: what picks and places elements.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -296,7 +296,7 @@ void fold_reverse(OpContext& op) {
   if (marked) fold::reverse(op, *marked);
 }
 
-// --- Blocks and diagonals -----------------------------------------------------------------------
+// --- Blocks -------------------------------------------------------------------------------------
 
 /// Height and width divided (or multiplied) by the block, channels the other way.
 void space_depth(OpContext& op, bool to_depth) {
@@ -357,31 +357,6 @@ void batch_to_space(OpContext& op) {
   space_batch(op, false);
 }
 
-void diagonal(OpContext& op) {
-  if (!op.in(0).ranked) return;
-  Dims dims = op.in(0).dims;
-  dims.insert(dims.end(), op.in(0).dims.begin(), op.in(0).dims.end());
-  op.set(0, std::move(dims));
-}
-void diagonal_part(OpContext& op) {
-  if (!op.in(0).ranked) return;
-  op.set(0, Dims(op.in(0).dims.begin(), op.in(0).dims.begin() + op.in(0).rank() / 2));
-}
-void matrix_diagonal(OpContext& op) {
-  if (!op.in(0).ranked || op.in(0).dims.empty()) return;
-  Dims dims = op.in(0).dims;
-  dims.push_back(dims.back());
-  op.set(0, std::move(dims));
-}
-void matrix_diagonal_part(OpContext& op) {
-  const Value& input = op.in(0);
-  if (!input.ranked || input.dims.size() < 2) return;
-  Dims dims(input.dims.begin(), input.dims.end() - 1);
-  const Number columns = input.dims.back();
-  dims.back() = dims.back() < 0 || columns < 0 ? kUnknownDim : std::min(dims.back(), columns);
-  op.set(0, std::move(dims));
-}
-
 /// sorted, values: each is compared with as many as halving leaves.
 Estimate search_work(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, selection_flops(op.input(1).elements(), op.input(0).dim(-1)),
@@ -400,8 +375,6 @@ void unravel_index(OpContext& op) {
 constexpr Row kOps[] = {
     {"BatchToSpaceND", "output:T", batch_to_space, copies()},
     {"DepthToSpace", "output:T", depth_to_space, copies()},
-    {"Diag", "output:T", diagonal, copies()},
-    {"DiagPart", "diagonal:T", diagonal_part, copies()},
     {"DynamicPartition", "outputs:T*num_partitions", dynamic_partition, copies()},
     {"DynamicStitch", "merged:T", dynamic_stitch, copies()},
     {"Gather", "output:Tparams", gather, gathers(), fold_gather},
@@ -412,16 +385,6 @@ constexpr Row kOps[] = {
     {"InplaceUpdate", "y:T", rule::like_first, copies()},
     {"ListDiff", "out:T idx:out_idx", list_difference, copies()},
     {"LowerBound", "output:out_type", rule::like_second, kBinarySearch},
-    {"MatrixBandPart", "band:T", rule::like_first, copies()},
-    {"MatrixDiag", "output:T", matrix_diagonal, copies()},
-    {"MatrixDiagPart", "diagonal:T", matrix_diagonal_part, copies()},
-    {"MatrixDiagPartV2", "diagonal:T", nullptr, copies()},
-    {"MatrixDiagPartV3", "diagonal:T", nullptr, copies()},
-    {"MatrixDiagV2", "output:T", nullptr, copies()},
-    {"MatrixDiagV3", "output:T", nullptr, copies()},
-    {"MatrixSetDiag", "output:T", rule::like_first, copies()},
-    {"MatrixSetDiagV2", "output:T", rule::like_first, copies()},
-    {"MatrixSetDiagV3", "output:T", rule::like_first, copies()},
     {"ParallelDynamicStitch", "merged:T", dynamic_stitch, copies()},
     {"RandomShuffle", "output:T", rule::like_first, copies()},
     {"Reverse", "output:T", rule::like_first, copies()},

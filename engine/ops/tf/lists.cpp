@@ -96,20 +96,15 @@ void stack_push(OpContext& op) {
 
 // --- Tensor lists -------------------------------------------------------------------------------
 
-/// A list's shape of its elements: a scalar, -1, where it says nothing of them.
-Value element_shape(const Value& shape) {
-  return shape.rank() == 0 ? Value() : shape_of_content(shape);
-}
-
 /// element shape, size.
 void list_reserve(OpContext& op) {
   Handle& handle = new_handle(op, op.attributes.type("element_dtype", kUnknownType));
-  state_shape(handle, element_shape(op.in(0)));
+  state_shape(handle, shape_of_content(op.in(0)));
   handle.size = size_or_unknown(op.in(1));
 }
 void list_empty(OpContext& op) {
   Handle& handle = new_handle(op, op.attributes.type("element_dtype", kUnknownType));
-  state_shape(handle, element_shape(op.in(0)));
+  state_shape(handle, shape_of_content(op.in(0)));
 }
 /// The list with one more, or one other, element: `from` is that element.
 void list_updated(OpContext& op, const Value& from) {
@@ -139,7 +134,7 @@ void list_from_rows(OpContext& op) {
 /// A shape among the inputs fills what the list's own leaves open.
 Value list_element(const OpContext& op, std::size_t shape) {
   Value element = element_of(op.in(0));
-  merge_shape(element, element_shape(op.in(shape)));
+  merge_shape(element, shape_of_content(op.in(shape)));
   return element;
 }
 /// list, index, element shape.

@@ -56,6 +56,13 @@ void sobol_sample(OpContext& op) {
 /// TOMS 2000).
 constexpr WorkRule kGamma = generates(6 * kTranscendentalFlops);
 
+/// The key and the counter of a generator, and its algorithm.
+void key_and_counter(OpContext& op) {
+  op.set(0, {1});
+  op.set(1, {2});
+  op.set(2, {});
+}
+
 constexpr Row kOps[] = {
     {"AllCandidateSampler",
      "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",

@@ -106,9 +106,21 @@ void ragged_to_sparse(OpContext& op) {
   const Number count = values.ranked ? product(values.dims) : kUnknownDim;
   give_sparse(op, 0, count, rank);
 }
+/// A dimension for each partition, then those of a value. The number of rows is a partition of its own
+/// (a scalar) where the first level has ids of rows and no splits.
+int rank_of_ragged(OpContext& op) {
+  const Value& first = op.in(3);
+  if (!first.ranked || !op.in(1).ranked) return -1;
+  const int partitions = static_cast<int>(op.input_count()) - 3;
+  return partitions - (first.rank() == 0 ? 1 : 0) + op.in(1).rank();
+}
 /// shape, values, default, partitions..: where the shape says nothing, the longest row decides.
 void ragged_to_tensor(OpContext& op) {
-  const Value shape = shape_of_content(op.in(0));
+  Value shape = shape_of_content(op.in(0));
+  const int rank = rank_of_ragged(op);
+  if (!shape.ranked && rank >= 0 && rank <= static_cast<int>(kMaxRank)) {
+    shape.set_shape(Dims(static_cast<std::size_t>(rank), kUnknownDim));
+  }
   if (!shape.ranked) return;
   Dims dims = shape.dims;
   // The first partition is the number of rows, or their splits.

@@ -35,10 +35,14 @@ void gather_variable(OpContext& op) {
   const Value table = element_of(op.in(0));
   const Number batch = op.attributes.integer("batch_dims", 0);
   if (op.out(0).type == kUnknownType) op.out(0).type = table.type;
-  if (!table.ranked || table.dims.empty() || !op.in(1).ranked || batch != 0) return;
-  Dims dims = op.in(1).dims;
-  dims.insert(dims.end(), table.dims.begin() + 1, table.dims.end());
-  op.set(0, std::move(dims));
+  if (!table.ranked || !op.in(1).ranked) return;
+  if (auto dims = gathered(table.dims, op.in(1).dims, batch, batch)) op.set(0, *std::move(dims));
+}
+void gather_blocks(OpContext& op) {
+  const Value table = element_of(op.in(0));
+  if (op.out(0).type == kUnknownType) op.out(0).type = table.type;
+  if (!table.ranked || !op.in(1).ranked) return;
+  if (auto dims = gathered_nd(table.dims, op.in(1).dims, 0)) op.set(0, *std::move(dims));
 }
 
 // --- Work ---------------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ constexpr Row kOps[] = {
     {"ResourceApplyProximalGradientDescent", "", rule::none, dense<0>(5)},
     {"ResourceApplyRMSProp", "", rule::none, dense<2>(15)},
     {"ResourceGather", "output:dtype", gather_variable, gathers()},
-    {"ResourceGatherNd", "output:dtype", nullptr, gathers()},
+    {"ResourceGatherNd", "output:dtype", gather_blocks, gathers()},
     {"ResourceScatterAdd", "", rule::none, kScatterSum},
     {"ResourceScatterDiv", "", rule::none, kScatterSum},
     {"ResourceScatterMax", "", rule::none, kScatterSum},

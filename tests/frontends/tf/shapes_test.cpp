@@ -129,6 +129,14 @@ TEST_CASE("shapes of what replicas exchange, of bins, samples, transforms and ra
       {words + integers("n", {-1, 8, -1}) + placeholder("p", {5}) + placeholder("d", {}) +
            node("y", "RaggedTensorToTensor", "n v d p", kFloats),
        {4, 8, 5}},
+      // A scalar as the shape says nothing: a dimension for each level of rows, then a value's.
+      {words + integers("n", {-1}, true) + placeholder("p", {5}) + placeholder("d", {}) +
+           node("y", "RaggedTensorToTensor", "n v d p", kFloats),
+       {4, kUnknownDim, 5}},
+      {words + integers("n", {-1}, true) + integers("r", {3}, true) + placeholder("p", {5}) +
+           placeholder("q", {9}) + placeholder("d", {}) +
+           node("y", "RaggedTensorToTensor", "n v d r p q", kFloats),
+       {3, kUnknownDim, kUnknownDim, 5}},
       {a + node("y", "QuantizeAndDequantizeV4", "a s s", kFloats) + scalar, {4, 6}},
   };
   for (const Case& c : cases) {
@@ -311,6 +319,56 @@ TEST_CASE("tensor arrays remember what is written") {
   const Graph& graph = *model.graph;
   CHECK(shape_of(graph, "one") == Shape{3, 2});
   CHECK(shape_of(graph, "all") == Shape{5, 3, 2});
+}
+
+TEST_CASE("matrices of diagonals and diagonals of matrices have the shapes that k and sizes say") {
+  const std::string diagonal = placeholder("d", {3, 4}), band = placeholder("d", {5, 3, 4});
+  const std::string matrix = placeholder("d", {2, 5, 7}), pad = placeholder("p", {});
+  const std::string any = integers("r", {-1}, true) + integers("c", {-1}, true);
+  const std::string wide = integers("r", {-1}, true) + integers("c", {9}, true);
+  const auto at = [](int k) { return integers("k", {k}, true); };
+  const auto from = [](int lower, int upper) { return integers("k", {lower, upper}); };
+  const auto of = [](const std::string& version) {
+    return node("y", "MatrixDiag" + version, "d k r c p", kFloats);
+  };
+  const auto part_of = [](const std::string& version) {
+    return node("y", "MatrixDiagPart" + version, "d k p", kFloats);
+  };
+  const Case cases[] = {
+      {diagonal + at(0) + any + pad + of("V2"), {3, 4, 4}},
+      {diagonal + at(2) + any + pad + of("V3"), {3, 6, 6}},
+      {diagonal + at(-1) + wide + pad + of("V3"), {3, 5, 9}},
+      {band + from(-1, 1) + any + pad + of("V3"), {5, 4, 4}},
+      {band + from(1, 3) + wide + pad + of("V2"), {5, 4, 9}},
+      {matrix + at(0) + pad + part_of("V2"), {2, 5}},
+      {matrix + at(4) + pad + part_of("V3"), {2, 3}},
+      {matrix + from(-2, 1) + pad + part_of("V3"), {2, 4, 5}},
+      {matrix + from(-3, -3) + pad + part_of("V3"), {2, 2}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    LoadOptions options;
+    options.fetches = {"y"};
+    CHECK(shape_of(*load_bytes(c.text, options).graph, "y") == c.shape);
+  }
+}
+
+TEST_CASE("blocks of a variable have the shape that their indices leave") {
+  const std::string table =
+      node("w", "VarHandleOp", "", attr("dtype", "type: DT_FLOAT") + shape("shape", {7, 5, 3}));
+  const std::string read = attr("dtype", "type: DT_FLOAT") + attr("Tindices", "type: DT_INT32");
+  const Case cases[] = {
+      {table + placeholder("i", {4, 2}) + node("y", "ResourceGatherNd", "w i", read), {4, 3}},
+      {table + placeholder("i", {7, 2}) +
+           node("y", "ResourceGather", "w i", read + attr("batch_dims", "i: 1")),
+       {7, 2, 3}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    LoadOptions options;
+    options.fetches = {"y"};
+    CHECK(shape_of(*load_bytes(c.text, options).graph, "y") == c.shape);
+  }
 }
 
 TEST_CASE("contradictions are not shapes, and nothing overflows") {
