@@ -152,6 +152,44 @@ TEST_CASE("tune measures, and writes costs and a machine that explain what it me
   CHECK(file_text(machine / "tune.record") == record);
 }
 
+TEST_CASE("a profile is not that of a model with other attributes, and keeps its notes") {
+  const Machine machine;
+  // Two poolings of one shape whose windows differ. Devices share the cores of a machine that has fewer.
+  const auto profile = [&](int window, int margin) {
+    const std::string text =
+        "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } attr { "
+        "key: "
+        "'shape' value { shape { dim { size: 1 } dim { size: 8 } dim { size: 8 } dim { size: 1 } } "
+        "} } } "
+        "node { name: 'y' op: 'MaxPool' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } attr "
+        "{ "
+        "key: 'padding' value { s: 'SAME' } } attr { key: 'strides' value { list { i: 1 i: 1 i: 1 "
+        "i: 1 "
+        "} } } attr { key: 'ksize' value { list { i: 1 i: " +
+        std::to_string(window) + " i: " + std::to_string(margin) + " i: 1 } } } }";
+    std::ofstream(machine / "pool.pbtxt") << text;
+    return machine.berth({"profile", "pool.pbtxt", "--backend", "cpu:devices=8", "--repeats", "3",
+                          "--warm-up", "0", "--json"});
+  };
+  const ProcessResult first = profile(2, 2);
+  CHECK(json_of(first)["cached"] == false);
+  CHECK(json_of(profile(3, 2))["cached"] == false);
+  const ProcessResult again = profile(2, 2);
+  CHECK(json_of(again)["cached"] == true);
+  const auto notes = [](const ProcessResult& result) {
+    std::string found;
+    for (std::size_t at = 0; (at = result.err.find("berth: note:", at)) != std::string::npos;
+         ++at) {
+      found += result.err.substr(at, result.err.find('\n', at) - at) + "\n";
+    }
+    return found;
+  };
+  CHECK(notes(first) == notes(again));
+  if (std::thread::hardware_concurrency() < 8) {
+    CHECK(notes(again).find("8 devices") != std::string::npos);
+  }
+}
+
 TEST_CASE("a damaged profile in the cache is told and measured anew") {
   const Machine machine;
   const std::vector<std::string> profile = {"profile",   machine.model, "--backend", "cpu",

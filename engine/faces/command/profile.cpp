@@ -58,6 +58,10 @@ void parse(Profiled& profiled, ProfileFiles files, const std::string& costs_orig
   profiled.files = std::move(files);
 }
 
+void log_notes(const ProfileFiles& files) {
+  for (const Json& note : Json::parse(files.notes)) log_note(note.get<std::string>());
+}
+
 /// Takes a profile from the cache; a damaged one counts as none, and the next one replaces it.
 bool find_kept(Profiled& profiled, const ProfileCache& cache) {
   std::optional<ProfileFiles> found = cache.find();
@@ -65,12 +69,17 @@ bool find_kept(Profiled& profiled, const ProfileCache& cache) {
   try {
     parse(profiled, std::move(*found), cache.file("costs").string(),
           cache.file("cluster").string());
+    log_notes(profiled.files);
     return true;
   } catch (const Error& error) {
     log_note(fmt::format("the profile that was kept is damaged, so this one is measured anew: {}",
                          error.what()));
-    return false;
+  } catch (const Json::exception& error) {
+    log_note(
+        fmt::format("the profile that was kept is damaged, so this one is measured anew: {}: {}",
+                    cache.file("notes").string(), error.what()));
   }
+  return false;
 }
 
 ProfileFiles measure_profile(const ProfileChoices& options, const Execution& execution) {
@@ -87,10 +96,10 @@ ProfileFiles measure_profile(const ProfileChoices& options, const Execution& exe
   profile_options.should_stop = repeats.should_stop;
   profile_options.progress = [&](const std::string& text) { stage.show(text); };
   const Profile profile = berth::profile(*execution.backend, *session, profile_options);
-  for (const std::string& note : execution.backend->notes()) log_note(note);
-  for (const std::string& note : profile.notes) log_note(note);
+  Json notes = execution.backend->notes();
+  for (const std::string& note : profile.notes) notes.push_back(note);
   return {costs_json(*execution.program->graph, *profile.costs, *profile.cluster),
-          cluster_json(*profile.cluster)};
+          cluster_json(*profile.cluster), notes.dump()};
 }
 
 Profiled make_profile(Engine& engine, const ProfileChoices& options, const Settings& settings) {
@@ -98,11 +107,12 @@ Profiled make_profile(Engine& engine, const ProfileChoices& options, const Setti
   Profiled profiled;
   profiled.graph = execution.program->graph;
   const MeasureOptions& repeats = options.repeats.options;
-  const ProfileCache cache(*profiled.graph, execution.backend->fingerprint(),
+  const ProfileCache cache(*execution.program, execution.backend->fingerprint(),
                            fmt::format("{} {} {}", repeats.warm_up, repeats.repeats, repeats.seed));
   profiled.cached = !options.fresh && find_kept(profiled, cache);
   if (!profiled.cached) {
     ProfileFiles files = measure_profile(options, execution);
+    log_notes(files);
     cache.keep(files);
     parse(profiled, std::move(files), "the profile's costs", "the profile's cluster");
   }
@@ -120,7 +130,7 @@ Profiled read_profile(Engine& engine, const ProfileChoices& options, const Setti
   for (const std::string& note : loaded.notes) log_note(note);
   profiled.costs = std::move(loaded.costs);
   profiled.files = {costs_json(*profiled.graph, *profiled.costs, *profiled.cluster),
-                    cluster_json(*profiled.cluster)};
+                    cluster_json(*profiled.cluster), "[]"};
   return profiled;
 }
 

@@ -41,12 +41,6 @@ void shape_from_third(OpContext& op) {
 void generator_state(OpContext& op) {
   op.set(0, {3});
 }
-/// A key of 64 bits and a counter of 128, then an algorithm's number.
-void key_and_counter(OpContext& op) {
-  op.set(0, {1});
-  if (op.output_count() > 1) op.set(1, {2});
-  if (op.output_count() > 2) op.set(2, {});
-}
 /// dimensions, results: a row for each result.
 void sobol_sample(OpContext& op) {
   op.set(0, {size_or_unknown(op.in(1)), size_or_unknown(op.in(0))});
