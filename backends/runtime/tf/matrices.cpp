@@ -26,7 +26,7 @@ Kernel make_band(const KernelRequest& request) {
   };
 }
 
-/// Where the diagonals of a matrix lie in a tensor that has a row for each, the highest first.
+/// Says where a matrix's diagonals lie in a tensor that has a row for each, the highest first.
 struct Diagonals {
   std::int64_t lowest = 0, highest = 0, rows = 0, columns = 0, longest = 0;
   bool right_above = true, right_below = false;  ///< shorter ones end their row
