@@ -49,6 +49,38 @@ double fourier_flops(double elements, double points) {
 
 namespace {
 
+/// The sum of the points of the products by which operands are taken together, one after the other, as
+/// runtimes do. A label goes once no later operand and no result has it.
+double points_by_pairs(const std::vector<std::string>& terms, const std::string& result,
+                       const std::array<double, 256>& size) {
+  const auto has = [](const std::string& labels, char label) {
+    return labels.find(label) != std::string::npos;
+  };
+  std::string held;
+  for (const char label : terms.front()) {
+    if (!has(held, label)) held.push_back(label);
+  }
+  double sum = 0;
+  for (std::size_t t = 1; t < terms.size(); ++t) {
+    std::string both = held, left;
+    for (const char label : terms[t]) {
+      if (!has(both, label)) both.push_back(label);
+    }
+    double points = 1;
+    for (const char label : both) {
+      points *= size[static_cast<unsigned char>(label)];
+      bool is_needed = has(result, label);
+      for (std::size_t later = t + 1; later < terms.size(); ++later) {
+        is_needed = is_needed || has(terms[later], label);
+      }
+      if (is_needed) left.push_back(label);
+    }
+    sum += points;
+    held = left;
+  }
+  return sum;
+}
+
 /// Index labels of one operand or of the result: letters, and '.' where "..." stands.
 std::string labels_of(std::string_view term) {
   std::string labels;
@@ -101,22 +133,28 @@ EinsumWork einsum_work(std::string_view equation, const std::vector<std::vector<
   }
 
   // Without an arrow the result has the labels that occur once.
-  const std::string result =
-      arrow == std::string_view::npos ? std::string() : labels_of(equation.substr(arrow + 2));
+  std::string result;
+  if (arrow != std::string_view::npos) {
+    result = labels_of(equation.substr(arrow + 2));
+  } else {
+    for (std::size_t label = 0; label < uses.size(); ++label) {
+      if (uses[label] == 1 || label == '.') result.push_back(static_cast<char>(label));
+    }
+  }
   double points = 1;
   bool contracts = false;
   double products = 1, rows = 1, columns = 1;
   for (std::size_t label = 0; label < size.size(); ++label) {
     if (uses[label] == 0) continue;
     points *= size[label];
-    const bool kept = arrow == std::string_view::npos
-                          ? uses[label] == 1
-                          : result.find(static_cast<char>(label)) != std::string::npos;
+    const bool kept = result.find(static_cast<char>(label)) != std::string::npos;
     contracts = contracts || (!kept && uses[label] > 1 && terms.size() > 1);
     const bool first = terms.front().find(static_cast<char>(label)) != std::string::npos;
     if (kept) (uses[label] > 1 ? products : first ? rows : columns) *= size[label];
   }
-  EinsumWork work{points * static_cast<double>(terms.size()), contracts};
+  // A multiplication and an addition for each point of a product.
+  const double flops = terms.size() > 1 ? 2 * points_by_pairs(terms, result, size) : points;
+  EinsumWork work{flops, contracts};
   if (terms.size() == 2 && contracts) {
     work.products = products;
     work.rows = rows;

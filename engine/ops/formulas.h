@@ -54,9 +54,9 @@ struct RecurrentShape {
 /// Fourier transforms of `elements` complex numbers in all, `points` each.
 [[nodiscard]] double fourier_flops(double elements, double points);
 
-/// An Einstein sum "ab,bc->ac"; `dims[i]` are the dimensions of operand i. With n operands it
-/// counts n operations per point of the whole index space (one operand: one), which is exact for
-/// two. NaN if the equation does not fit the operands.
+/// An Einstein sum "ab,bc->ac"; `dims[i]` are the dimensions of operand i. Operands are
+/// taken together one after the other, from the left, with two operations per point of each product; a single
+/// one counts one per point. NaN if the equation does not fit the operands.
 struct EinsumWork {
   double flops;
   bool contracts;  ///< it sums over an index that two operands share: a matrix product

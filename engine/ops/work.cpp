@@ -16,7 +16,7 @@ Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops, dou
   estimate.work.bytes = bytes;
   estimate.work.op_class = rule.op_class;
   estimate.work.dtype = op.dtype();
-  estimate.workspace_bytes = workspace_bytes;
+  estimate.work.workspace_bytes = workspace_bytes;
   return estimate;
 }
 

@@ -14,8 +14,6 @@ namespace berth::ops {
 /// The result of a rule. NaN in `work.flops` or `work.bytes` = the shapes are not known.
 struct Estimate {
   Work work;
-  /// Memory held while the op runs, besides its inputs and outputs.
-  double workspace_bytes = 0;
   /// Bytes that minimal filtering reads and writes for the transforms of the gradient of a 3 x 3
   /// filter, which are kernels of their own. 0 = the op is no such gradient.
   double transformed_bytes = 0;

@@ -46,7 +46,9 @@ class NodeContext : private NodeValues, public ops::OpContext {
       : NodeValues(op, program),
         ops::OpContext(full_type, own_attributes, input_types, output_types),
         node(op),
-        info(ops::find_op("onnx", full_type)) {}
+        info(ops::find_op("onnx", full_type)) {
+    version = op.opset;
+  }
   NodeContext(const NodeContext&) = delete;
   NodeContext& operator=(const NodeContext&) = delete;
 

@@ -119,38 +119,22 @@ std::int64_t Translator::bytes_inside(const Node& node) const {
   return bytes;
 }
 
-// One after the other; the class and type of the largest part.
-Work sum_of(const Graph& graph) {
-  Work sum = kNoWork;
-  double largest = -1;
-  for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (graph.is_constant(op)) continue;
-    const Work work = op_work(graph, op);
-    sum.flops += work.flops;
-    sum.bytes += work.bytes;
-    sum.launches += work.launches;
-    if (work.flops + work.bytes > largest) {
-      largest = work.flops + work.bytes;
-      sum.op_class = work.op_class;
-      sum.dtype = work.dtype;
-    }
-  }
-  return sum;
-}
-
 void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
     if (!may_run(program_, node, *body)) continue;
     const Work inside = Translator(program_, *body, "body", fold_).translate_body();
-    // One of several bodies runs (If); the larger one is planned for.
+    // One of several bodies runs (If); the larger one is planned for, and there is room for each.
+    const double room = std::max(work.workspace_bytes, inside.workspace_bytes);
     if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
+    work.workspace_bytes = room;
   }
   const double trips = trip_count(program_, node);
   work.flops *= trips;
   work.bytes *= trips;
   work.launches = std::max(1.0, work.launches * trips);
+  if (trips != 1) work.products = {};
   builder_.set_work(op, work);
 }
 
@@ -243,7 +227,7 @@ Work Translator::translate_body() {
   read_inputs(ops_);
   std::shared_ptr<const Graph> graph = builder_.build();
   if (fold_) graph = ops::fold_constants(std::move(graph));
-  return sum_of(*graph);
+  return work_in_turn(*graph, graph->topological_order());
 }
 
 void note_sizes(const Graph& graph, std::vector<std::string>& notes) {

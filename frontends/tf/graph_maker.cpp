@@ -28,6 +28,7 @@ Work add_work(const Work& a, const Work& b) {
   sum.flops = a.flops + b.flops;
   sum.bytes = a.bytes + b.bytes;
   sum.launches = a.launches + b.launches;
+  sum.workspace_bytes = std::max(a.workspace_bytes, b.workspace_bytes);
   // Sizes of one product say nothing of several.
   if (a.flops > 0 && b.flops > 0) sum.products = {};
   return sum;
@@ -368,12 +369,21 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
   }
   GraphMaker maker(program, inferred, "loops");
   const std::shared_ptr<const Graph> graph = maker.loop_bodies();
+  std::vector<FrameId> frame_of(static_cast<std::size_t>(graph->op_count()), kNoFrame);
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
     const OpId op = maker.map().op_of[i];
     if (op == kNoOp) continue;
     const auto frame = static_cast<std::size_t>(loops.frame_of[i]);
     Work& sum = works[static_cast<std::size_t>(loops.frames[frame].outermost)];
     sum = add_work(sum, scale_work(op_work(*graph, op), rounds[frame]));
+    frame_of[static_cast<std::size_t>(op)] = loops.frames[frame].outermost;
+  }
+  for (std::size_t frame = 0; frame < works.size(); ++frame) {
+    std::vector<OpId> ops;
+    for (const OpId op : graph->topological_order()) {
+      if (frame_of[static_cast<std::size_t>(op)] == static_cast<FrameId>(frame)) ops.push_back(op);
+    }
+    if (!ops.empty()) works[frame].workspace_bytes = work_in_turn(*graph, ops).workspace_bytes;
   }
   return works;
 }
@@ -432,11 +442,7 @@ GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<b
 BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold) {
   std::shared_ptr<const Graph> graph = describe_graph(program, inferred, "body").build();
   if (fold) graph = ops::fold_constants(std::move(graph));
-  BodyCosts costs{kNoWork, graph->total_param_bytes()};
-  for (OpId op = 0; op < graph->op_count(); ++op) {
-    if (!graph->is_constant(op)) costs.work = add_work(costs.work, op_work(*graph, op));
-  }
-  return costs;
+  return {work_in_turn(*graph, graph->topological_order()), graph->total_param_bytes()};
 }
 
 GraphBuilder describe_graph(const Program& program, const Inferred& inferred,

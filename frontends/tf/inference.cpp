@@ -591,9 +591,11 @@ class Inference {
   void larger_branch(NodeId id, Node& node, const std::vector<Attributes::Function>& branches,
                      const std::vector<Value>& inputs) {
     BodyResult largest{};
+    double room = 0;  // for any of them
     for (std::size_t i = 0; i < branches.size(); ++i) {
       BodyResult result = run_body(node, branches[i], inputs);
       hold(id, result);
+      room = std::max(room, result.costs.work.workspace_bytes);
       if (i == 0 || weight(result.costs.work) > weight(largest.costs.work)) {
         largest = std::move(result);
       }
@@ -605,6 +607,7 @@ class Inference {
       output.length = largest.outputs[i].length;
     }
     inferred_.works[id] = largest.costs.work;
+    inferred_.works[id].workspace_bytes = room;
   }
 
   /// What a body holds resides whether it runs or not.

@@ -73,8 +73,12 @@ class AutoPolicy final : public Policy {
   }
 
  private:
-  static PolicyAnswer answer(Placement placement, Starts starts) {
+  /// Policies that were asked for by name and failed are told.
+  [[nodiscard]] PolicyAnswer answer(Placement placement, Starts starts) const {
     PolicyAnswer answer(std::move(placement));
+    if (given_ && !starts.failures.empty()) {
+      answer.notes.push_back("of the policies that were named, some failed:" + reasons(starts));
+    }
     answer.proven = std::move(starts.proven);
     return answer;
   }

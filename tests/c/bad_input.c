@@ -278,11 +278,18 @@ static void test_callbacks(void) {
   options.policy = BERTH_TEXT("wrong");
   REFUSED(BERTH_UNSUPPORTED, "no licence today", berth_place(engine, problem, &options, &result));
   wrong = kForgets;
-  REFUSED(BERTH_INVALID_ARGUMENT, "on device -1", berth_place(engine, problem, &options, &result));
+  REFUSED(BERTH_UNSUPPORTED, "on device -1", berth_place(engine, problem, &options, &result));
   wrong = kOutside;
-  REFUSED(BERTH_INVALID_ARGUMENT, "give every group a device",
+  REFUSED(BERTH_UNSUPPORTED, "policy 'wrong' gave no placement",
           berth_place(engine, problem, &options, &result));
   CHECK(result == NULL);
+  /* Another policy is asked instead. */
+  const berth_text fallback = BERTH_TEXT("heft");
+  options.fallbacks = &fallback;
+  options.fallback_count = 1;
+  OK(berth_place(engine, problem, &options, &result));
+  berth_release(result);
+  options.fallback_count = 0;
   for (wrong = kAsksNonsense; wrong <= kCallsBack; ++wrong) {
     OK(berth_place(engine, problem, &options, &result));
     berth_release(result);

@@ -82,6 +82,26 @@ TEST_CASE("verify accepts a placement, and says so by its status") {
   CHECK_FALSE(json["outputs"].empty());
 }
 
+TEST_CASE("verify does not claim what it did not compare") {
+  const Machine machine;
+  std::ofstream(machine / "nothing.pbtxt") << "node { name: 'x' op: 'Placeholder' attr { key: "
+                                              "'dtype' value { type: DT_FLOAT } } attr { key: "
+                                              "'shape' value { shape { dim { size: 2 } } } } } "
+                                              "node { name: 'step' op: 'NoOp' input: '^x' }";
+  REQUIRE(machine
+              .berth({"place", "nothing.pbtxt", "--cluster", "k80x2", "--policy", "single", "-o",
+                      "p.json", "--backend", "cpu", "--fetch", "step"})
+              .status == 0);
+  const std::vector<std::string> verify = {"verify", "nothing.pbtxt", "--backend",
+                                           "cpu",    "--placement",   "p.json"};
+  const ProcessResult said = machine.berth(verify);
+  CHECK(said.status == 0);
+  CHECK(said.out.find("Not verified") != std::string::npos);
+  std::vector<std::string> as_json = verify;
+  as_json.emplace_back("--json");
+  CHECK(json_of(machine.berth(as_json))["verified"] == false);
+}
+
 TEST_CASE("profile writes costs and a machine that simulate takes, and remembers them") {
   const Machine machine;
   const std::vector<std::string> profile = {

@@ -32,21 +32,21 @@ struct Fourier {
     const bool halved = inverse && one_sided;
     const std::int64_t length = stated.value_or(halved ? 2 * (x.size(axis) - 1) : x.size(axis));
     if (halved) return at::fft_irfft(x, length, axis).unsqueeze(-1);
-    if (inverse) return at::view_as_real(at::fft_ifft(x, length, axis));
+    if (inverse) return at::view_as_real(at::resolve_conj(at::fft_ifft(x, length, axis)));
     if (one_sided && !x.is_complex()) return at::view_as_real(at::fft_rfft(x, length, axis));
     const Tensor all = at::fft_fft(x, length, axis);
     return at::view_as_real(all.narrow(axis, 0, one_sided ? length / 2 + 1 : length));
   }
 };
 
-// `axis` became an input in opset 20, and -2 its default: the same for one signal a row.
+// `axis` became an input in opset 20, and -2 its default.
 Kernel make_fourier(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const Fourier fourier{int_attribute(op, "inverse", 0) != 0,
                         int_attribute(op, "onesided", 0) != 0};
   const IntsOperand length(request, "", 1);
   const IntsOperand axis(request, "", 2);
-  const std::int64_t stated = int_attribute(op, "axis", 1);
+  const std::int64_t stated = int_attribute(op, "axis", op.version < 20 ? 1 : -2);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     out[0].tensor = fourier

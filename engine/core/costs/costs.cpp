@@ -165,7 +165,8 @@ void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table)
   const bool stays_on_host = host_only(graph, op);
   // A machine file without a host leaves it out; the runtime's processor still runs what GPUs cannot.
   const bool no_gpu_kernel = has_host(cluster) && ops::lacks_gpu_kernel(graph, op);
-  table.workspace[at(op)] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
+  table.workspace[at(op)] =
+      static_cast<std::int64_t>(std::min(estimate.work.workspace_bytes, 1e18));
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     const Device& device = cluster.kind_device(kind);
     if (stays_on_host && !device.host) continue;

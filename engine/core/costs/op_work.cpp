@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "berth/costs.h"
 #include "ops/tables.h"
@@ -47,7 +50,8 @@ Estimate estimate_work(const Graph& graph, OpId op) {
   }
   estimate.work.flops = std::min(estimate.work.flops, kMostWork);
   estimate.work.bytes = std::min(estimate.work.bytes, kMostWork);
-  if (!(estimate.workspace_bytes >= 0)) estimate.workspace_bytes = 0;
+  double& workspace = estimate.work.workspace_bytes;
+  workspace = workspace >= 0 ? std::min(workspace, kMostWork) : 0;
   return estimate;
 }
 
@@ -55,6 +59,48 @@ Estimate estimate_work(const Graph& graph, OpId op) {
 
 Work op_work(const Graph& graph, OpId op) {
   return costs::estimate_work(graph, op).work;
+}
+
+Work work_in_turn(const Graph& graph, std::span<const OpId> ops) {
+  Work sum{0, 0, OpClass::none, DType::f32, 0};
+  double held = 0, most = 0, largest = -1;
+  bool has_products = false;
+  std::unordered_map<TensorId, std::size_t> last_use;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (const TensorId tensor : graph.inputs(ops[i])) {
+      if (tensor != kNoTensor) last_use[tensor] = i;
+    }
+  }
+  // Tensors that are made here and given up again, by the op that reads them last.
+  std::vector<double> given_up(ops.size(), 0);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const OpId op = ops[i];
+    if (graph.is_constant(op)) continue;
+    const Work work = op_work(graph, op);
+    sum.flops += work.flops;
+    sum.bytes += work.bytes;
+    sum.launches += work.launches;
+    if (work.flops + work.bytes > largest) {
+      largest = work.flops + work.bytes;
+      sum.op_class = work.op_class;
+      sum.dtype = work.dtype;
+      sum.products = work.products;
+    }
+    // Sizes of one product say nothing of several.
+    if (work.flops > 0 && std::exchange(has_products, true)) sum.products = {};
+    if (graph.is_input(op)) continue;
+    for (const TensorId tensor : graph.outputs(op)) {
+      if (graph.is_result(tensor)) continue;
+      const auto bytes = static_cast<double>(graph.bytes(tensor));
+      const auto last = last_use.find(tensor);
+      held += bytes;
+      given_up[last == last_use.end() ? i : last->second] += bytes;
+    }
+    most = std::max(most, held + work.workspace_bytes);
+    held -= given_up[i];
+  }
+  sum.workspace_bytes = most;
+  return sum;
 }
 
 bool has_work_rule(const Graph& graph, OpId op) {

@@ -232,11 +232,11 @@ void GraphBuilder::set_attribute(OpId op, std::string name, AttributeValue value
 
 void GraphBuilder::set_work(OpId op, const Work& work) {
   of(state_).check_op(op, "set_work");
-  for (const double amount : {work.flops, work.bytes, work.launches}) {
+  for (const double amount : {work.flops, work.bytes, work.launches, work.workspace_bytes}) {
     if (!std::isfinite(amount) || amount < 0) {
       state_->fail(ErrorCode::invalid_graph,
                    cat(state_->op_label(op), " states work of ", amount,
-                       "; flops, bytes and launches are finite and not negative"));
+                       "; flops, bytes, launches and workspace are finite and not negative"));
     }
   }
   state_->data->stated_work[op] = work;

@@ -1,6 +1,7 @@
 // `berth verify`: does a placement compute what one device computes, where it was asked to?
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,6 +29,17 @@ struct VerifyChoices {
   bool json = false;
 };
 
+std::size_t compared_count(const Verification& found) {
+  return static_cast<std::size_t>(
+      std::count_if(found.outputs.begin(), found.outputs.end(),
+                    [](const auto& output) { return output.compared; }));
+}
+
+/// Whether nothing differs of what was compared, and something was.
+bool is_verified(const Verification& found) {
+  return found.differences.empty() && compared_count(found) > 0;
+}
+
 std::string verification_text(const Verification& found, const Cluster& cluster,
                               std::size_t op_count) {
   TextTable table({{"output"}, {"elements", Align::right}, {"largest difference", Align::right}});
@@ -42,13 +54,21 @@ std::string verification_text(const Verification& found, const Cluster& cluster,
     text += fmt::format("DIFFERS: {} {}\n", printable(difference.what),
                         printable(difference.explanation));
   }
-  if (found.differences.empty()) {
-    text += fmt::format(
-        "Verified: the outputs are those of {} alone, and all {} ops ran where they "
-        "were placed.\n",
-        cluster.device(found.reference).name, op_count);
+  if (!found.differences.empty()) return text;
+  const std::string ran = fmt::format("all {} ops ran where they were placed.\n", op_count);
+  const std::string& reference = cluster.device(found.reference).name;
+  const std::size_t compared = compared_count(found);
+  if (compared == 0) {
+    return text + "Not verified: there was no output to compare (texts and sequences are not); " +
+           ran;
   }
-  return text;
+  if (compared < found.outputs.size()) {
+    return text + fmt::format(
+                      "Verified in part: {} of {} outputs were compared and are those of {} alone, "
+                      "and {}",
+                      compared, found.outputs.size(), reference, ran);
+  }
+  return text + fmt::format("Verified: the outputs are those of {} alone, and {}", reference, ran);
 }
 
 Json verification_json(const Verification& found, const Cluster& cluster) {
@@ -63,7 +83,7 @@ Json verification_json(const Verification& found, const Cluster& cluster) {
   for (const Difference& difference : found.differences) {
     differences.push_back({{"what", difference.what}, {"explanation", difference.explanation}});
   }
-  return {{"verified", found.differences.empty()},
+  return {{"verified", is_verified(found)},
           {"reference", cluster.device(found.reference).name},
           {"outputs", std::move(outputs)},
           {"differences", std::move(differences)}};

@@ -21,6 +21,11 @@ namespace berth {
 /// finite.
 [[nodiscard]] BERTH_EXPORT Work op_work(const Graph& graph, OpId op);
 
+/// The work of `ops`, which are in topological order and run one after the other, as that of one op: of
+/// the class, type and products of the largest. Its workspace is the most that the tensors which they make
+/// and their own workspaces hold at once, without the graph's inputs and results.
+[[nodiscard]] BERTH_EXPORT Work work_in_turn(const Graph& graph, std::span<const OpId> ops);
+
 /// True if the work is stated or op_work has a rule for the op's type.
 [[nodiscard]] BERTH_EXPORT bool has_work_rule(const Graph& graph, OpId op);
 

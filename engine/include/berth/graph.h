@@ -75,6 +75,8 @@ struct Work {
   double launches = 1;
   /// Sizes that decide how many units of a device a matrix product keeps busy; all, if unknown.
   MatrixProducts products = {};
+  /// Bytes held while the op runs, besides its inputs and outputs: of an op with a body what that makes.
+  double workspace_bytes = 0;
 };
 
 /// Op `dst` consumes `tensor`, which op `src` produces. kNoTensor = control edge: it orders the two

@@ -246,7 +246,7 @@ Estimate projected_attention_of(const OpView& op, const WorkRule& rule, const Te
   Estimate estimate = attention_of(op, rule, shape);
   const double projections = shape.batch * shape.queries * columns;
   estimate.work.flops += matmul_flops(projections, weights.dim(0), op.input(2).present());
-  estimate.workspace_bytes += projections * work::element_bytes(op.output(0).dtype());
+  estimate.work.workspace_bytes += projections * work::element_bytes(op.output(0).dtype());
   return estimate;
 }
 

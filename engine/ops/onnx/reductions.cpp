@@ -36,10 +36,10 @@ void discrete_fourier(OpContext& op) {
   op.set_like(0, 0);
   if (op.out(0).rank() < 2) return;
   Dims& dims = op.out(0).dims;
-  const std::int64_t by_default = op.attributes.has("axis") || op.input_count() < 3 ? 1 : -2;
+  const std::int64_t by_default = op.version < 20 ? 1 : -2;
   const auto axis =
       op.has(2) ? op.in(2).element(0) : std::optional(op.attributes.integer("axis", by_default));
-  const auto at = axis ? normal_axis(*axis, dims.size() - 1) : std::nullopt;
+  const auto at = axis ? normal_axis(*axis, dims.size()) : std::nullopt;
   const bool one_sided = op.attributes.integer("onesided", 0) != 0;
   const bool inverse = op.attributes.integer("inverse", 0) != 0;
   dims.back() = one_sided && inverse ? 1 : 2;

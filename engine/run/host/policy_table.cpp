@@ -75,7 +75,10 @@ class Search {
                                       : ErrorCode::unsupported,
           cat("policy '", view(table.name), "' failed with status ", status, ": ", reasons));
     }
-    check(devices);
+    if (const std::string fault = fault_of(devices); !fault.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  cat("policy '", view(table.name), "' gave no placement: ", fault));
+    }
     PolicyAnswer answer(problem.groups().expand(GroupPlacement(std::move(devices))));
     answer.notes = said_;
     return answer;
@@ -98,19 +101,22 @@ class Search {
     }
   }
 
-  void check(std::span<const DeviceId> devices) const {
+  /// Says which group is on no device; empty where all are on one.
+  [[nodiscard]] std::string fault_of(std::span<const DeviceId> devices) const {
     for (std::size_t group = 0; group < devices.size(); ++group) {
       if (devices[group] >= 0 && devices[group] < data_.device_count) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  cat("group #", group, " is on device ", devices[group], " of ",
-                      data_.device_count, "; give every group a device"));
+      return cat("group #", group, " is on device ", devices[group], " of ", data_.device_count,
+                 "; give every group a device");
     }
+    return {};
   }
 
   void evaluate(const int32_t* devices, double* objective_us, int32_t* feasible) {
     const auto given = array(devices, static_cast<std::size_t>(data_.group_count), "devices");
     double& objective = required(objective_us, "objective_us");
-    check(given);
+    if (const std::string fault = fault_of(given); !fault.empty()) {
+      throw Error(ErrorCode::invalid_argument, fault);
+    }
     const Placement placement = evaluator_.problem().groups().expand(
         GroupPlacement(std::vector<DeviceId>(given.begin(), given.end())));
     const Evaluation evaluation = evaluator_.evaluate(placement);

@@ -165,6 +165,14 @@ TEST_CASE("work of Einsum follows its equation") {
   CHECK(class_of(einsum("ab,bc", {{3, 4}, {4, 5}}, {3, 5})) == "matmul");
   CHECK(einsum("...ij, ...jk -> ...ik", {{7, 2, 3, 4}, {2, 4, 5}}, {7, 2, 3, 5}).flops ==
         2.0 * 14 * 3 * 4 * 5);
+  // Three operands are two products, one after the other.
+  CHECK(einsum("ij,jk,kl->il", {{5, 6}, {6, 7}, {7, 8}}, {5, 8}).flops ==
+        2.0 * (5 * 6 * 7 + 5 * 7 * 8));
+  CHECK(einsum("ij,jk,kl", {{5, 6}, {6, 7}, {7, 8}}, {5, 8}).flops ==
+        2.0 * (5 * 6 * 7 + 5 * 7 * 8));
+  CHECK(einsum("bqd,bkd,bkv->bqv", {{2, 3, 4}, {2, 5, 4}, {2, 5, 6}}, {2, 3, 6}).flops ==
+        2.0 * (2 * 3 * 4 * 5 + 2 * 3 * 5 * 6));
+  CHECK(einsum("ii,ij->j", {{4, 4}, {4, 5}}, {5}).flops == 2.0 * 4 * 5);
   CHECK(class_of(einsum("i,j->ij", {{3}, {4}}, {3, 4})) == "elementwise");
   CHECK(class_of(einsum("ij->ji", {{3, 4}}, {4, 3})) == "data_movement");
   CHECK(class_of(einsum("abc,cd->ad", {{3, 4}, {4, 5}}, {3, 5})) == "other");

@@ -253,6 +253,17 @@ TEST_CASE("a Loop has the work of its body times its trips") {
     CHECK(model.graph->stated_work(loop)->flops >= 5 * 2 * 2 * 3 * 3);
     CHECK(model.graph->stated_work(loop)->launches >= 10);
   }
+  SUBCASE("and room for what its body makes beside its results") {
+    // t is a matrix of 2 x 3000 that no result is; u begins when it is there.
+    const LoadedModel model = models.load(parse_graph(
+        "g (float[2,3] x, float[3,3000] w, float[3000,3] v) => (y) <int64 m = {5}> { y = Loop(m, , "
+        "x) "
+        "<body = b (int64 i, bool c, float[2,3] s) => (bool d, float[2,3] u) { d = Identity(c) t = "
+        "MatMul(s, w) r = Relu(t) u = MatMul(r, v) }> }"));
+    const Work& work = *model.graph->stated_work(op(*model.graph, "y"));
+    CHECK(work.workspace_bytes >= 2 * 4 * 2 * 3000);
+    CHECK(work.workspace_bytes < 2 * 4 * 2 * 3000 + 64);
+  }
   SUBCASE("none, by a condition that is false at first") {
     onnx::ModelProto proto = parse_graph(
         "g (float[2,3] x, float[3,3] w) => (y, all) <int64 m = {5}, bool no = {0}> { y, all = "

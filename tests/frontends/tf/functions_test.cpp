@@ -332,6 +332,9 @@ TEST_CASE("a functional loop's state grows, and its work with it, round by round
   for (const int rounds : {1, 2, 10}) {
     CAPTURE(rounds);
     const LoadedModel model = load(rounds);
+    // The product that is concatenated with x is no result: it needs room beside them.
+    CHECK(model.graph->stated_work(op_named(*model.graph, "loop"))->workspace_bytes >=
+          16 * rounds * 16 * 4);
     CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{16 * (rounds + 1), 16});
     CHECK(model.graph->stated_work(op_named(*model.graph, "loop"))->flops ==
           doctest::Approx(rounds * (rounds + 1) / 2 * kRound).epsilon(0.03));

@@ -68,6 +68,7 @@ class BERTH_EXPORT OpContext {
   const Attributes& attributes;
   /// Whether a size that depends on what tensors hold when the step runs is taken at its largest.
   bool largest_step = false;
+  std::int64_t version = 0;  ///< of the type's op set; 0: it has none, or none is known
 
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
   /// False if input `i` is omitted or out of range.
