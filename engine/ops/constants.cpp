@@ -216,8 +216,9 @@ bool pure_mlir(std::string_view type) {
     }
   }
   // Those that stand for memory, or that compilers fuse with what reads them.
-  constexpr std::array<std::string_view, 7> kImpure = {
-      "fill", "empty", "optimization_barrier", "rng", "iota", "dynamic_iota", "rng_bit_generator"};
+  constexpr std::array<std::string_view, 12> kImpure = {
+      "fill",       "fill_rng_2d",          "empty", "alloc", "alloca",       "alloc_tensor",
+      "get_global", "optimization_barrier", "rng",   "iota",  "dynamic_iota", "rng_bit_generator"};
   return !contains(kImpure, bare(type));
 }
 

@@ -215,7 +215,15 @@ const Entry* find(std::string_view dialect, std::string_view type) {
   if (table == nullptr) return nullptr;
   auto found = table->find(type);
   if (found == table->end() && dialect == "onnx") found = table->find(standard_type(type));
-  if (found == table->end() && dialect == "mlir") found = table->find(mlir_type(type));
+  if (found == table->end() && dialect == "mlir") {
+    const std::string standard = mlir_type(type);
+    found = table->find(standard);
+    // StableHLO leaves some to CHLO: "mhlo.erf", "chlo.broadcast_zeta".
+    constexpr std::string_view kFront = "stablehlo.";
+    if (found == table->end() && standard.starts_with(kFront)) {
+      found = table->find(cat("chlo.", standard.substr(kFront.size())));
+    }
+  }
   if (found != table->end()) return &found->second;
   return dialect == "tf" && makes_dataset(type) ? &dataset() : nullptr;
 }

@@ -119,136 +119,10 @@ bool is_number_of_torch(llvm::StringRef text) {
   return false;
 }
 
-std::string printed(mlir::Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  attribute.print(stream);
-  return text;
-}
-
-/// The numbers in brackets behind "key = [", of an attribute whose dialect is not loaded.
-llvm::SmallVector<std::int64_t, 4> listed(llvm::StringRef text, llvm::StringRef key) {
-  llvm::SmallVector<std::int64_t, 4> numbers;
-  const std::size_t at = text.find(key);
-  if (at == llvm::StringRef::npos) return numbers;
-  llvm::StringRef list = text.substr(at + key.size()).split('[').second.split(']').first;
-  while (!list.empty()) {
-    const auto parts = list.split(',');
-    std::int64_t number = 0;
-    if (parts.first.trim().getAsInteger(10, number)) break;
-    numbers.push_back(number);
-    list = parts.second;
-  }
-  return numbers;
-}
-
-/// "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]": where the second list has its "o".
-std::int64_t output_features(llvm::StringRef text) {
-  llvm::StringRef list = text.split("]x[").second.split(']').first;
-  for (std::int64_t position = 0; !list.empty(); ++position) {
-    const auto parts = list.split(',');
-    if (parts.first.trim() == "o") return position;
-    list = parts.second;
-  }
-  return -1;
-}
-
-std::int64_t op_count(mlir::Operation& op) {
-  std::int64_t count = 0;
-  for (mlir::Region& region : op.getRegions()) {
-    for (mlir::Block& block : region) {
-      for (mlir::Operation& inner : block) {
-        const bool ends = &inner == &block.back() && inner.getNumResults() == 0;
-        if (!ends) ++count;
-      }
-    }
-  }
-  return count;
-}
-
-/// How often the body runs: the product of the loops that the maps of the operands name.
-double loop_points(mlir::Operation& op) {
-  auto maps = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "indexing_maps"));
-  if (!maps) return -1;
-  llvm::SmallVector<double, 6> loops;
-  for (unsigned i = 0; i < maps.size() && i < op.getNumOperands(); ++i) {
-    auto map = mlir::dyn_cast<mlir::AffineMapAttr>(maps[i]);
-    if (!map) return -1;
-    loops.resize(map.getValue().getNumDims(), 1);
-    const TensorFacts facts(op.getOperand(i).getType());
-    for (unsigned r = 0; r < map.getValue().getNumResults() && r < facts.shape.size(); ++r) {
-      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(map.getValue().getResult(r));
-      if (dim && facts.shape[r] > 0) {
-        loops[dim.getPosition()] = static_cast<double>(facts.shape[r]);
-      }
-    }
-  }
-  double points = 1;
-  for (const double loop : loops) points *= loop;
-  return points;
-}
-
-double body_points(mlir::Operation& op) {
-  if (op.getName().getStringRef() == "linalg.generic") return loop_points(op);
-  double points = 1;
-  for (mlir::Value value : op.getOperands()) {
-    points = std::max(points, TensorFacts(value.getType()).elements());
-  }
-  for (mlir::Type type : op.getResultTypes()) {
-    points = std::max(points, TensorFacts(type).elements());
-  }
-  if (auto window =
-          mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attribute_of(op, "window_dimensions"))) {
-    points = op.getNumResults() > 0 ? TensorFacts(op.getResult(0).getType()).elements() : 1;
-    for (const std::int64_t size : window.asArrayRef()) points *= static_cast<double>(size);
-  }
-  return points;
-}
-
-berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRef name,
-                         llvm::ArrayRef<std::int64_t> numbers) {
-  if (numbers.empty()) return BERTH_OK;
-  return berth_builder_attribute(builder, id, view(name), numbers.data(), numbers.size(), {});
-}
-
-/// The attributes of a model's own op, whose rules read them as the model's file has them: whole numbers,
-/// lists of them, and texts.
-berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  constexpr std::size_t kLongest = 64;  // what is longer holds contents
-  const auto add = [&](mlir::NamedAttribute named) -> berth_status {
-    llvm::SmallVector<std::int64_t> numbers;
-    const auto take = [&numbers](mlir::Attribute attribute) {
-      auto number = mlir::dyn_cast<mlir::IntegerAttr>(attribute);
-      if (!number || number.getValue().getSignificantBits() > 64) return false;
-      const bool truth = number.getType().isInteger(1);
-      numbers.push_back(truth ? static_cast<std::int64_t>(number.getValue().getZExtValue())
-                              : number.getValue().getSExtValue());
-      return true;
-    };
-    const mlir::Attribute value = named.getValue();
-    if (auto text = mlir::dyn_cast<mlir::StringAttr>(value)) {
-      return berth_builder_attribute(builder, id, view(named.getName().getValue()), nullptr, 0,
-                                     view(text.getValue()));
-    }
-    if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(value)) {
-      if (list.size() > kLongest || !llvm::all_of(list, take)) return BERTH_OK;
-    } else if (auto dense = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(value)) {
-      if (static_cast<std::size_t>(dense.size()) > kLongest) return BERTH_OK;
-      numbers.assign(dense.asArrayRef().begin(), dense.asArrayRef().end());
-    } else if (!take(value)) {
-      return BERTH_OK;
-    }
-    return add_numbers(builder, id, named.getName().getValue(), numbers);
-  };
-  for (mlir::NamedAttribute named : op.getAttrs()) {
-    if (berth_status status = add(named)) return status;
-  }
-  auto properties = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op.getPropertiesAsAttribute());
-  if (!properties) return BERTH_OK;
-  for (mlir::NamedAttribute named : properties) {
-    if (berth_status status = add(named)) return status;
-  }
-  return BERTH_OK;
+/// arith.constant, torch.constant.int, torch.constant.bool.
+bool is_number(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  return type.ends_with(".constant") || type.starts_with("torch.constant.");
 }
 
 /// One op by itself, to ask for its work.
@@ -373,53 +247,27 @@ bool runs_per_element(mlir::Operation& op) {
          type == "stablehlo.all_reduce" || type == "stablehlo.reduce_scatter";
 }
 
-berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  const llvm::StringRef type = op.getName().getStringRef();
-  if (type.starts_with("onnx.") || type.starts_with("tf.")) {
-    return add_model_attributes(op, builder, id);
-  }
-  if (mlir::Attribute dot = attribute_of(op, "dot_dimension_numbers")) {
-    const std::string text = printed(dot);
-    if (berth_status status =
-            add_numbers(builder, id, "contracting", listed(text, "lhs_contracting_dimensions"))) {
-      return status;
-    }
-  }
-  if (mlir::Attribute convolution = attribute_of(op, "dimension_numbers")) {
-    const std::int64_t position = output_features(printed(convolution));
-    if (position >= 0) {
-      if (berth_status status = add_numbers(builder, id, "output_features", {position})) {
-        return status;
-      }
-    }
-  }
-  if (auto spread =
-          mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attribute_of(op, "lhs_dilation"))) {
-    if (berth_status status = add_numbers(builder, id, "lhs_dilation", spread.asArrayRef())) {
-      return status;
-    }
-  }
-  if (op.getNumRegions() == 0 || !runs_per_element(op)) return BERTH_OK;
-  const double points = body_points(op);
-  if (points >= 0 && points < 1e18) {
-    if (berth_status status =
-            add_numbers(builder, id, "points", {static_cast<std::int64_t>(points)})) {
-      return status;
-    }
-  }
-  return add_numbers(builder, id, "body", {std::max<std::int64_t>(op_count(op), 1)});
-}
-
-namespace {
-
-/// The whole number that an op of the module gives, such as a bound of a loop; empty where that is computed.
 std::optional<std::int64_t> number_of(mlir::Value value) {
   mlir::Operation* const op = value.getDefiningOp();
-  if (op == nullptr || !op->getName().getStringRef().ends_with(".constant")) return std::nullopt;
+  if (op == nullptr || !is_number(*op)) return std::nullopt;
   auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(*op, "value"));
   if (!number || number.getValue().getSignificantBits() > 64) return std::nullopt;
   return number.getValue().getSExtValue();
 }
+
+llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {
+  llvm::SmallVector<std::int64_t, 4> numbers;
+  mlir::Operation* const op = list.getDefiningOp();
+  if (op == nullptr || op->getName().getStringRef() != "torch.prim.ListConstruct") return numbers;
+  for (mlir::Value element : op->getOperands()) {
+    const auto number = number_of(element);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+namespace {
 
 std::optional<std::int64_t> constant_of(mlir::Operation& op, llvm::StringRef key) {
   auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, key));

@@ -4,6 +4,7 @@
 #include <berth/c.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "llvm/ADT/SmallVector.h"
@@ -49,6 +50,11 @@ struct TensorFacts {
 
 /// Whether the op's regions say what happens at every element, not what happens in turn.
 [[nodiscard]] bool runs_per_element(mlir::Operation& op);
+
+/// The whole number that an op of the module gives, such as a bound of a loop; empty where that is computed.
+[[nodiscard]] std::optional<std::int64_t> number_of(mlir::Value value);
+/// Those of torch-mlir's lists; none where one is computed.
+[[nodiscard]] llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list);
 
 /// Gives the builder what the work rule of the op's type asks for.
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);

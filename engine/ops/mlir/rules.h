@@ -1,7 +1,22 @@
 // Parts that the tables of MLIR's ops share.
+//
+// Beside the tensors a rule reads what the importer found, each a list of whole numbers:
+//   contracting, batching   dimensions of input 0 that a product sums over, and that it shares with
+//                 input 1 and the result (stablehlo.dot_general)
+//   inner         how many products each element of the result sums up, as an op's maps say
+//   output_features, input_features   dimensions of input 1 that are no taps of a convolution's output
+//   groups, batch_groups   of a convolution: of its channels, and of its batch
+//   output_batch  the dimension of a convolution's result that is its batch
+//   lhs_dilation  how far apart a convolution spreads its input, with zeros between (a gradient's)
+//   transposed    whether it is the gradient of its input, in ops that have both forms
+//   window        sides of a pool's window
+//   fft_length    points of a transform, along each of the last dimensions
+//   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
+//                 how often it runs, and how many ops it has
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,19 +25,79 @@
 
 namespace berth::ops::mlir {
 
-/// The product with input `right`, which sums over `inner`. A matrix on the right takes all rows of the
-/// left at once.
-[[nodiscard]] Estimate product(const OpView& op, const WorkRule& rule, double inner,
-                               std::size_t right = 1);
-/// linalg.matmul, tosa.matmul, torch.aten.mm: (.., m, k) with (.., k, n).
-[[nodiscard]] Estimate matmul(const OpView& op, const WorkRule& rule);
-/// Weights (features, channels, window..).
-[[nodiscard]] Estimate features_first(const OpView& op, const WorkRule& rule);
+/// The first number that the importer gave under this name; NaN where it gave none.
+[[nodiscard]] double number(const OpView& op, std::string_view name);
+
+/// The tensor that the op writes: its first result; on buffers it has none, and writes its last operand.
+[[nodiscard]] TensorView result_of(const OpView& op);
+/// Bytes read and written. A buffer that is written is read too, as the tensor that an op starts from is.
+[[nodiscard]] double moved_bytes(const OpView& op);
+
+// --- Counted by elements of what the op writes: rule.flops for each ------------------------------
+EstimateFunction per_result;
+EstimateFunction filled;  ///< it is only written
+
+[[nodiscard]] constexpr WorkRule elementwise(double flops) {
+  return {per_result, OpClass::elementwise, flops};
+}
+[[nodiscard]] constexpr WorkRule copies(double flops = 0) {
+  return {per_result, OpClass::data_movement, flops};
+}
+[[nodiscard]] constexpr WorkRule writes() {
+  return {filled, OpClass::data_movement};
+}
+
 /// Ops with a body: what it does at every point; without one, an operation for each element.
-[[nodiscard]] Estimate with_body(const OpView& op, const WorkRule& rule);
+EstimateFunction with_body;
+
+// --- Products -----------------------------------------------------------------------------------
+
+/// The product with input `right`, which sums over `inner`; `batches` of them, a matrix on the right each.
+[[nodiscard]] Estimate product(const OpView& op, const WorkRule& rule, double inner,
+                               std::size_t right, double batches);
+EstimateFunction matmul;  ///< linalg.matmul, tosa.matmul, torch.aten.mm: (.., m, k) with (.., k, n)
+EstimateFunction matmul_transposed;  ///< (.., k, m) with (.., k, n)
+EstimateFunction
+    batched_vectors;            ///< a matrix and a vector each: (b, m, k) with (b, k), or (b, k, n)
+EstimateFunction dot_general;   ///< which dimensions meet is in the attributes
+EstimateFunction einsum;        ///< attribute "equation"
+EstimateFunction contraction;   ///< attribute "inner"
+EstimateFunction tiled_matmul;  ///< (.., m, k, m0, k0) with (.., n, k, n0, k0)
+EstimateFunction reduced_matmul;    ///< sums over batches too
+EstimateFunction triangular_solve;  ///< a triangle of (n, n) under each column
+EstimateFunction fourier;        ///< attribute "fft_length"; without it, along the last dimension
+EstimateFunction image_fourier;  ///< over the last two dimensions; complex numbers are two tensors
 
 inline constexpr WorkRule kMatmul{matmul, OpClass::matmul};
-inline constexpr WorkRule kFeaturesFirst{features_first, OpClass::convolution};
+
+// --- Windows. Letters are the weights' dimensions: f features, c channels, w of the window, g groups ----
+EstimateFunction features_first;  ///< (f, c, w..); groups are what the image has more channels
+EstimateFunction channels_last;   ///< (f, w.., c)
+EstimateFunction features_last;   ///< (w.., c, f)
+EstimateFunction window_alone;    ///< (w..)
+EstimateFunction groups_first;    ///< (g, f, c, w..)
+EstimateFunction groups_second;   ///< (f, g, c, w..)
+EstimateFunction groups_channels_last;  ///< (g, f, w.., c)
+EstimateFunction by_attributes;         ///< the attributes say which dimension is which
+EstimateFunction transposed;            ///< (c, f / groups, w..)
+EstimateFunction maybe_transposed;  ///< features_first, or transposed where the attribute says so
+EstimateFunction transposed_last;   ///< (f, w.., c)
+EstimateFunction depthwise;         ///< (w.., c) or (w.., c, multiplier)
+EstimateFunction depthwise_first;   ///< (c, w..)
+EstimateFunction pooled;            ///< input 1 has the window's shape
+EstimateFunction pooled_by_attribute;  ///< attribute "window"; without it, each input is read once
+
+[[nodiscard]] constexpr WorkRule convolution(EstimateFunction* estimate) {
+  return {estimate, OpClass::convolution};
+}
+inline constexpr WorkRule kDepthwise{depthwise, OpClass::depthwise_convolution};
+inline constexpr WorkRule kDepthwiseFirst{depthwise_first, OpClass::depthwise_convolution};
+
+// --- Tables ---------------------------------------------------------------------------------------
+
+/// Element by element: those that are one operation, and those that are a polynomial.
+[[nodiscard]] std::span<const std::string_view> simple_ops();
+[[nodiscard]] std::span<const std::string_view> polynomial_ops();
 
 [[nodiscard]] std::vector<NamedWork> torch_ops();
 /// The type as torch_ops() has it; empty if it is none of torch-mlir's.

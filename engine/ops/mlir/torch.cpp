@@ -11,15 +11,13 @@ namespace {
 
 /// aten.addmm, baddbmm: what is added comes first, then (.., m, k) and (.., k, n).
 Estimate product_and_sum(const OpView& op, const WorkRule& rule) {
-  return product(op, rule, op.input(1).dim(-1), 2);
+  const TensorView right = op.input(2);
+  const double batches = right.rank() <= 2 ? 1 : right.elements(0, -2);
+  return product(op, rule, op.input(1).dim(-1), 2, batches);
 }
-/// Weights (channels, features / groups, window..): every input meets all that belong to its channel.
-Estimate transposed_convolution(const OpView& op, const WorkRule& rule) {
-  const TensorView weights = op.input(1);
-  return work::make_estimate(
-      op, rule,
-      convolution_flops(op.input(0).elements(), weights.elements() / weights.dim(0), false),
-      work::all_bytes(op));
+/// aten.addbmm: the products of all batches are added up.
+Estimate sum_of_products(const OpView& op, const WorkRule& rule) {
+  return product(op, rule, op.input(1).dim(0) * op.input(1).dim(-1), 2, 1);
 }
 /// (.., queries, width), (.., keys, width), (.., keys, width of values): two products and a softmax.
 Estimate attention(const OpView& op, const WorkRule& rule) {
@@ -31,9 +29,8 @@ Estimate attention(const OpView& op, const WorkRule& rule) {
                              attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
 }
 
-constexpr WorkRule kPooling{with_body, OpClass::pooling};
+constexpr WorkRule kPooling{pooled_by_attribute, OpClass::pooling};
 constexpr WorkRule kSum{product_and_sum, OpClass::matmul};
-constexpr WorkRule kTransposed{transposed_convolution, OpClass::convolution};
 
 struct Family {
   WorkRule work;
@@ -42,9 +39,11 @@ struct Family {
 
 constexpr Family kFamilies[] = {
     {kMatmul, "mm bmm matmul linear mv dot"},
-    {kSum, "addmm baddbmm addmv addbmm"},
-    {kFeaturesFirst, "convolution _convolution conv1d conv2d conv3d"},
-    {kTransposed, "conv_transpose1d conv_transpose2d conv_transpose3d"},
+    {kSum, "addmm baddbmm addmv"},
+    {{sum_of_products, OpClass::matmul}, "addbmm"},
+    {convolution(maybe_transposed), "convolution _convolution"},
+    {convolution(features_first), "conv1d conv2d conv3d"},
+    {convolution(transposed), "conv_transpose1d conv_transpose2d conv_transpose3d"},
     {{attention, OpClass::attention}, "scaled_dot_product_attention"},
     {kPooling,
      "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices avg_pool1d "

@@ -1,43 +1,12 @@
 // Work of MLIR's ops, from shapes and from what an importer reads of their attributes.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "berth/costs.h"
-#include "berth/graph.h"
+#include "mlir_op.h"
 
-namespace berth {
+namespace berth::test {
 namespace {
-
-using Shape = std::vector<std::int64_t>;
-using Numbers = std::vector<std::int64_t>;
-
-struct Case {
-  std::string type;
-  std::vector<Shape> inputs;
-  Shape output;
-  std::vector<std::pair<std::string, Numbers>> attributes;
-  double flops;
-  OpClass op_class;
-};
-
-TensorInfo f32(Shape shape) {
-  return {DType::f32, true, std::move(shape)};
-}
-
-Work work_of(const Case& of) {
-  GraphBuilder builder("g", "mlir");
-  const OpId op = builder.add_op("op", of.type);
-  for (const Shape& input : of.inputs) builder.add_input(op, builder.add_parameter(f32(input)));
-  builder.add_output(op, f32(of.output));
-  for (const auto& [name, numbers] : of.attributes) builder.set_attribute(op, name, numbers);
-  const auto graph = builder.build();
-  CHECK(has_work_rule(*graph, op));
-  return op_work(*graph, op);
-}
 
 TEST_CASE("work rules of MLIR's ops") {
   const std::vector<Case> cases = {
@@ -250,4 +219,4 @@ TEST_CASE("torch-mlir's ops cost what linalg's do, whatever their overload") {
 }
 
 }  // namespace
-}  // namespace berth
+}  // namespace berth::test

@@ -179,6 +179,20 @@ TEST_CASE("what draws, holds state, has a body, waits for the step or is not kno
   CHECK(model.folded()->constant_count() == 0);
 }
 
+TEST_CASE("MLIR: what is read of a buffer that ops write is not computed before the step") {
+  Model model("mlir");
+  const TensorId buffer = model.made("alloc", "memref.alloc", kRow, {});
+  const OpId fill = model.builder.add_op("write", "linalg.exp");
+  model.builder.add_input(fill, model.row);
+  model.builder.add_input(fill, buffer);
+  const TensorId read = model.made("read", "bufferization.to_tensor", kRow, {buffer});
+  model.made("y", "stablehlo.tanh", kRow, {read});
+  const auto graph = model.folded();
+  for (const std::string name : {"alloc", "read", "y"}) {
+    CHECK_FALSE(graph->is_constant(op(*graph, name)));
+  }
+}
+
 TEST_CASE("an op that is said to be pure folds whatever its type") {
   Model model("berth");
   const TensorId source = model.made("source", "Read", kWeight, {});

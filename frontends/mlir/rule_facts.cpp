@@ -1,0 +1,272 @@
+// What the work rules of ops ask for beside tensors (engine/ops/mlir/rules.h), read from attributes and from
+// constants among the operands.
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "op_facts.h"
+
+namespace berth_mlir {
+namespace {
+
+using Numbers = llvm::SmallVector<std::int64_t, 4>;
+
+std::string printed(mlir::Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  attribute.print(stream);
+  return text;
+}
+
+/// The numbers in brackets behind "key = [", of an attribute whose dialect is not loaded.
+Numbers listed(llvm::StringRef text, llvm::StringRef key) {
+  Numbers numbers;
+  const std::size_t at = text.find(key);
+  if (at == llvm::StringRef::npos) return numbers;
+  llvm::StringRef list = text.substr(at + key.size()).split('[').second.split(']').first;
+  while (!list.empty()) {
+    const auto parts = list.split(',');
+    std::int64_t number = 0;
+    if (parts.first.trim().getAsInteger(10, number)) break;
+    numbers.push_back(number);
+    list = parts.second;
+  }
+  return numbers;
+}
+
+/// "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]": where the list that begins behind `front` has `name`.
+Numbers position(llvm::StringRef text, llvm::StringRef front, llvm::StringRef name) {
+  llvm::StringRef list = text.split(front).second.split(']').first;
+  for (std::int64_t at = 0; !list.empty(); ++at) {
+    const auto parts = list.split(',');
+    if (parts.first.trim() == name) return {at};
+    list = parts.second;
+  }
+  return {};
+}
+
+/// A list of whole numbers in any of the forms that dialects have had for it; one number is a list too.
+Numbers numbers_in(mlir::Attribute attribute) {
+  Numbers numbers;
+  const auto take = [&numbers](mlir::Attribute each) {
+    if (auto number = mlir::dyn_cast<mlir::IntegerAttr>(each)) {
+      if (number.getValue().getSignificantBits() <= 64) {
+        numbers.push_back(number.getValue().getSExtValue());
+      }
+    }
+  };
+  if (!attribute) return numbers;
+  if (auto array = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(attribute)) {
+    numbers.assign(array.asArrayRef().begin(), array.asArrayRef().end());
+  } else if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
+    llvm::for_each(list, take);
+  } else if (auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(attribute)) {
+    constexpr std::int64_t kLongest = 64;  // what is longer holds contents
+    if (dense.getNumElements() > kLongest) return numbers;
+    for (const llvm::APInt& number : dense.getValues<llvm::APInt>()) {
+      if (number.getSignificantBits() <= 64) numbers.push_back(number.getSExtValue());
+    }
+  } else {
+    take(attribute);
+  }
+  return numbers;
+}
+
+std::int64_t op_count(mlir::Operation& op) {
+  std::int64_t count = 0;
+  for (mlir::Region& region : op.getRegions()) {
+    for (mlir::Block& block : region) {
+      for (mlir::Operation& inner : block) {
+        const bool ends = &inner == &block.back() && inner.getNumResults() == 0;
+        if (!ends) ++count;
+      }
+    }
+  }
+  return count;
+}
+
+/// How often the body runs: the product of the loops that the maps of the operands name.
+double loop_points(mlir::Operation& op) {
+  auto maps = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "indexing_maps"));
+  if (!maps) return -1;
+  llvm::SmallVector<double, 6> loops;
+  for (unsigned i = 0; i < maps.size() && i < op.getNumOperands(); ++i) {
+    auto map = mlir::dyn_cast<mlir::AffineMapAttr>(maps[i]);
+    if (!map) return -1;
+    loops.resize(map.getValue().getNumDims(), 1);
+    const TensorFacts facts(op.getOperand(i).getType());
+    for (unsigned r = 0; r < map.getValue().getNumResults() && r < facts.shape.size(); ++r) {
+      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(map.getValue().getResult(r));
+      if (dim && facts.shape[r] > 0) {
+        loops[dim.getPosition()] = static_cast<double>(facts.shape[r]);
+      }
+    }
+  }
+  double points = 1;
+  for (const double loop : loops) points *= loop;
+  return points;
+}
+
+double body_points(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type == "linalg.generic") return loop_points(op);
+  double points = 1;
+  for (mlir::Value value : op.getOperands()) {
+    points = std::max(points, TensorFacts(value.getType()).elements());
+  }
+  for (mlir::Type result : op.getResultTypes()) {
+    points = std::max(points, TensorFacts(result).elements());
+  }
+  const Numbers window = numbers_in(attribute_of(op, "window_dimensions"));
+  if (window.empty()) return points;
+  // Windows are counted by what they give, or by the gradients that they spread.
+  points = op.getNumResults() > 0 ? TensorFacts(op.getResult(0).getType()).elements() : 1;
+  if (type.ends_with(".select_and_scatter") && op.getNumOperands() > 1) {
+    points = TensorFacts(op.getOperand(1).getType()).elements();
+  }
+  for (const std::int64_t size : window) points *= static_cast<double>(size);
+  return points;
+}
+
+berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRef name,
+                         llvm::ArrayRef<std::int64_t> numbers) {
+  if (numbers.empty()) return BERTH_OK;
+  return berth_builder_attribute(builder, id, view(name), numbers.data(), numbers.size(), {});
+}
+
+/// The attributes of a model's own op, whose rules read them as the model's file has them: whole numbers,
+/// lists of them, and texts.
+berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  constexpr std::size_t kLongest = 64;  // what is longer holds contents
+  const auto add = [&](mlir::NamedAttribute named) -> berth_status {
+    llvm::SmallVector<std::int64_t> numbers;
+    const auto take = [&numbers](mlir::Attribute attribute) {
+      auto number = mlir::dyn_cast<mlir::IntegerAttr>(attribute);
+      if (!number || number.getValue().getSignificantBits() > 64) return false;
+      const bool truth = number.getType().isInteger(1);
+      numbers.push_back(truth ? static_cast<std::int64_t>(number.getValue().getZExtValue())
+                              : number.getValue().getSExtValue());
+      return true;
+    };
+    const mlir::Attribute value = named.getValue();
+    if (auto text = mlir::dyn_cast<mlir::StringAttr>(value)) {
+      return berth_builder_attribute(builder, id, view(named.getName().getValue()), nullptr, 0,
+                                     view(text.getValue()));
+    }
+    if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(value)) {
+      if (list.size() > kLongest || !llvm::all_of(list, take)) return BERTH_OK;
+    } else if (auto dense = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(value)) {
+      if (static_cast<std::size_t>(dense.size()) > kLongest) return BERTH_OK;
+      numbers.assign(dense.asArrayRef().begin(), dense.asArrayRef().end());
+    } else if (!take(value)) {
+      return BERTH_OK;
+    }
+    return add_numbers(builder, id, named.getName().getValue(), numbers);
+  };
+  for (mlir::NamedAttribute named : op.getAttrs()) {
+    if (berth_status status = add(named)) return status;
+  }
+  auto properties = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op.getPropertiesAsAttribute());
+  if (!properties) return BERTH_OK;
+  for (mlir::NamedAttribute named : properties) {
+    if (berth_status status = add(named)) return status;
+  }
+  return BERTH_OK;
+}
+
+/// Which dimensions meet in a product, and how many products an element of its result sums up.
+berth_status add_product(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (auto equation = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "einsum_config"))) {
+    return berth_builder_attribute(builder, id, BERTH_TEXT("equation"), nullptr, 0,
+                                   view(equation.getValue()));
+  }
+  if (mlir::Attribute dot = attribute_of(op, "dot_dimension_numbers")) {
+    const std::string text = printed(dot);
+    const Numbers contracting = listed(text, "lhs_contracting_dimensions");
+    if (berth_status status = add_numbers(builder, id, "contracting", contracting)) return status;
+    return add_numbers(builder, id, "batching", listed(text, "lhs_batching_dimensions"));
+  }
+  // Maps transpose or spread the operands of a named product.
+  const bool named = type == "linalg.contract" || type.ends_with("matmul");
+  if (!named || !attribute_of(op, "indexing_maps") || op.getNumOperands() == 0) return BERTH_OK;
+  const TensorFacts result(op.getOperand(op.getNumOperands() - 1).getType());
+  const double inner = loop_points(op) / std::max(1.0, result.elements());
+  if (!(inner >= 1 && inner < 1e18)) return BERTH_OK;
+  return add_numbers(builder, id, "inner", {static_cast<std::int64_t>(inner)});
+}
+
+berth_status add_convolution(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  mlir::Attribute dimensions = attribute_of(op, "dimension_numbers");
+  if (!dimensions) return BERTH_OK;
+  const std::string text = printed(dimensions);
+  const struct {
+    llvm::StringRef name;
+    Numbers numbers;
+  } facts[] = {
+      {"output_features", position(text, "]x[", "o")},
+      {"input_features", position(text, "]x[", "i")},
+      {"output_batch", position(text, "]->[", "b")},
+      {"groups", numbers_in(attribute_of(op, "feature_group_count"))},
+      {"batch_groups", numbers_in(attribute_of(op, "batch_group_count"))},
+      {"lhs_dilation", numbers_in(attribute_of(op, "lhs_dilation"))},
+  };
+  for (const auto& fact : facts) {
+    if (berth_status status = add_numbers(builder, id, fact.name, fact.numbers)) return status;
+  }
+  return BERTH_OK;
+}
+
+/// The constants among the operands of torch.aten's windows.
+berth_status add_torch_window(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  llvm::StringRef name = op.getName().getStringRef();
+  if (!name.consume_front("torch.aten.")) return BERTH_OK;
+  name = name.split('.').first;
+  const auto operand = [&op](unsigned i) {
+    return i < op.getNumOperands() ? number_of(op.getOperand(i)) : std::nullopt;
+  };
+  if (name.starts_with("max_pool") || name.starts_with("avg_pool")) {
+    if (op.getNumOperands() < 2) return BERTH_OK;
+    Numbers window = numbers_of(op.getOperand(1));
+    // One side stands for all of them.
+    const std::size_t sides = name.contains("3d") ? 3 : name.contains("2d") ? 2 : 1;
+    if (window.size() == 1) window.resize(sides, window.front());
+    return add_numbers(builder, id, "window", window);
+  }
+  const bool both = name == "convolution" || name == "_convolution";
+  if (!both && !name.starts_with("conv")) return BERTH_OK;
+  if (both && operand(6).value_or(0) != 0) {
+    if (berth_status status = add_numbers(builder, id, "transposed", {1})) return status;
+  }
+  const auto groups = operand(both ? 8 : 6);
+  return groups ? add_numbers(builder, id, "groups", {*groups}) : BERTH_OK;
+}
+
+}  // namespace
+
+berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type.starts_with("onnx.") || type.starts_with("tf.")) {
+    return add_model_attributes(op, builder, id);
+  }
+  for (const auto add : {add_product, add_convolution, add_torch_window}) {
+    if (berth_status status = add(op, builder, id)) return status;
+  }
+  const Numbers lengths = numbers_in(attribute_of(op, "fft_length"));
+  if (berth_status status = add_numbers(builder, id, "fft_length", lengths)) return status;
+  if (type.starts_with("tosa.") && type.ends_with("pool2d")) {
+    return add_numbers(builder, id, "window", numbers_in(attribute_of(op, "kernel")));
+  }
+  if (op.getNumRegions() == 0 || !runs_per_element(op)) return BERTH_OK;
+  const double points = body_points(op);
+  if (points >= 0 && points < 1e18) {
+    if (berth_status status =
+            add_numbers(builder, id, "points", {static_cast<std::int64_t>(points)})) {
+      return status;
+    }
+  }
+  return add_numbers(builder, id, "body", {std::max<std::int64_t>(op_count(op), 1)});
+}
+
+}  // namespace berth_mlir

@@ -1,0 +1,70 @@
+// One op a function, whose work is in its attributes, in the constants that it reads or in its buffers.
+func.func @product_on_buffers(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<512x512xf32>) {
+  linalg.matmul ins(%a, %b : memref<512x512xf32>, memref<512x512xf32>) outs(%c : memref<512x512xf32>)
+  return
+}
+func.func @outer_products(%a: tensor<65536x64xf32>, %b: tensor<65536x64xf32>) -> tensor<65536x64x64xf32> {
+  %0 = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0]>} : (tensor<65536x64xf32>, tensor<65536x64xf32>) -> tensor<65536x64x64xf32>
+  return %0 : tensor<65536x64x64xf32>
+}
+func.func @einsum(%a: tensor<16x64x32xf32>, %b: tensor<16x32x64xf32>) -> tensor<16x64x64xf32> {
+  %0 = "stablehlo.einsum"(%a, %b) {einsum_config = "bmk,bkn->bmn"} : (tensor<16x64x32xf32>, tensor<16x32x64xf32>) -> tensor<16x64x64xf32>
+  return %0 : tensor<16x64x64xf32>
+}
+func.func @transposed(%x: !torch.vtensor<[1,64,32,32],f32>, %w: !torch.vtensor<[64,32,4,4],f32>) -> !torch.vtensor<[1,32,66,66],f32> {
+  %n = "torch.constant.none"() : () -> !torch.none
+  %t = "torch.constant.bool"() {value = true} : () -> !torch.bool
+  %g = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %two = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
+  %z = "torch.constant.int"() {value = 0 : i64} : () -> !torch.int
+  %s = "torch.prim.ListConstruct"(%two, %two) : (!torch.int, !torch.int) -> !torch.list<int>
+  %p = "torch.prim.ListConstruct"(%z, %z) : (!torch.int, !torch.int) -> !torch.list<int>
+  %d = "torch.prim.ListConstruct"(%g, %g) : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = "torch.aten.convolution"(%x, %w, %n, %s, %p, %d, %t, %p, %g) : (!torch.vtensor<[1,64,32,32],f32>, !torch.vtensor<[64,32,4,4],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int) -> !torch.vtensor<[1,32,66,66],f32>
+  return %0 : !torch.vtensor<[1,32,66,66],f32>
+}
+func.func @depthwise(%x: tensor<8x30x30x64xf32>, %w: tensor<3x3x64xf32>, %o: tensor<8x28x28x64xf32>) -> tensor<8x28x28x64xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%x, %w : tensor<8x30x30x64xf32>, tensor<3x3x64xf32>) outs(%o : tensor<8x28x28x64xf32>) -> tensor<8x28x28x64xf32>
+  return %0 : tensor<8x28x28x64xf32>
+}
+func.func @depthwise_by_groups(%x: tensor<8x30x30x64xf32>, %w: tensor<3x3x1x64xf32>) -> tensor<8x28x28x64xf32> {
+  %0 = "stablehlo.convolution"(%x, %w) {window_strides = array<i64: 1, 1>, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 64 : i64, batch_group_count = 1 : i64} : (tensor<8x30x30x64xf32>, tensor<3x3x1x64xf32>) -> tensor<8x28x28x64xf32>
+  return %0 : tensor<8x28x28x64xf32>
+}
+func.func @depthwise_gradient(%x: tensor<64x30x30x8xf32>, %g: tensor<28x28x8x64xf32>) -> tensor<3x3x1x64xf32> {
+  %0 = "stablehlo.convolution"(%x, %g) {window_strides = array<i64: 1, 1>, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[0, 1, b, f]>, feature_group_count = 1 : i64, batch_group_count = 64 : i64} : (tensor<64x30x30x8xf32>, tensor<28x28x8x64xf32>) -> tensor<3x3x1x64xf32>
+  return %0 : tensor<3x3x1x64xf32>
+}
+func.func @transform(%x: tensor<64x64x64xcomplex<f32>>) -> tensor<64x64x64xcomplex<f32>> {
+  %0 = "stablehlo.fft"(%x) {fft_type = "FFT", fft_length = array<i64: 64, 64>} : (tensor<64x64x64xcomplex<f32>>) -> tensor<64x64x64xcomplex<f32>>
+  return %0 : tensor<64x64x64xcomplex<f32>>
+}
+func.func @transform_in_mhlo(%x: tensor<64x64x64xcomplex<f32>>) -> tensor<64x64x64xcomplex<f32>> {
+  %0 = "mhlo.fft"(%x) {fft_type = "FFT", fft_length = dense<64> : tensor<2xi64>} : (tensor<64x64x64xcomplex<f32>>) -> tensor<64x64x64xcomplex<f32>>
+  return %0 : tensor<64x64x64xcomplex<f32>>
+}
+func.func @pool(%x: tensor<8x64x64x64xf32>) -> tensor<8x64x64x64xf32> {
+  %0 = "tosa.max_pool2d"(%x) {kernel = array<i64: 7, 7>, pad = array<i64: 3, 3, 3, 3>, stride = array<i64: 1, 1>} : (tensor<8x64x64x64xf32>) -> tensor<8x64x64x64xf32>
+  return %0 : tensor<8x64x64x64xf32>
+}
+func.func @pool_in_torch(%x: !torch.vtensor<[8,64,64,64],f32>) -> !torch.vtensor<[8,64,64,64],f32> {
+  %f = "torch.constant.bool"() {value = false} : () -> !torch.bool
+  %one = "torch.constant.int"() {value = 1 : i64} : () -> !torch.int
+  %seven = "torch.constant.int"() {value = 7 : i64} : () -> !torch.int
+  %window = "torch.prim.ListConstruct"(%seven) : (!torch.int) -> !torch.list<int>
+  %ones = "torch.prim.ListConstruct"(%one, %one) : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = "torch.aten.max_pool2d"(%x, %window, %ones, %ones, %ones, %f) : (!torch.vtensor<[8,64,64,64],f32>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool) -> !torch.vtensor<[8,64,64,64],f32>
+  return %0 : !torch.vtensor<[8,64,64,64],f32>
+}
+func.func @pool_gradient(%x: tensor<8x64x64x64xf32>, %g: tensor<8x32x32x64xf32>, %i: tensor<f32>) -> tensor<8x64x64x64xf32> {
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = "stablehlo.compare"(%a, %b) {comparison_direction = "GE"} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%1) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%1) : (tensor<f32>) -> ()
+  }) {window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>} : (tensor<8x64x64x64xf32>, tensor<8x32x32x64xf32>, tensor<f32>) -> tensor<8x64x64x64xf32>
+  return %0 : tensor<8x64x64x64xf32>
+}
