@@ -21,21 +21,19 @@ mlir::LogicalResult checked(mlir::Operation& op, berth_status status) {
   return op.emitError(message());
 }
 
-/// A value's first tensor in the graph; -1 = what does not count, such as a value of the outside, or none
-/// (onnx.NoValue).
-std::int32_t tensor_of(const llvm::DenseMap<mlir::Value, std::int32_t>& tensors,
-                       mlir::Value value) {
-  if (mlir::isa<mlir::NoneType>(value.getType())) return -1;
-  const auto found = tensors.find(value);
-  return found == tensors.end() ? -1 : found->second;
-}
-
 }  // namespace
 
 mlir::Region* body_of(mlir::Operation* function) {
   if (function == nullptr || function->getName().getStringRef() != "func.func") return nullptr;
   mlir::Region& body = function->getRegion(0);
   return body.empty() ? nullptr : &body;
+}
+
+/// -1 = what does not count, such as a value of the outside, or none (onnx.NoValue).
+ModuleGraph::Ids ModuleGraph::tensors_of(const Tensors& tensors, mlir::Value value) {
+  const auto found = tensors.find(value);
+  const bool none = mlir::isa<mlir::NoneType>(value.getType()) || found == tensors.end();
+  return none ? Ids{-1} : found->second;
 }
 
 std::string ModuleGraph::name_for(llvm::StringRef type) {
@@ -49,14 +47,16 @@ mlir::FailureOr<berth_graph*> ModuleGraph::build(mlir::Operation* entry) {
   }
   mlir::Region& body = *body_of(entry);
   Tensors tensors;
-  llvm::SmallVector<std::int32_t> results;
+  llvm::SmallVector<Ids> results;
   calls_.push_back(entry);
   if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, tensors, results))) {
     return mlir::failure();
   }
-  for (const std::int32_t result : results) {
-    if (result < 0) continue;
-    if (failed(checked(*entry, berth_builder_result(builder_, result)))) return mlir::failure();
+  for (const Ids& ids : results) {
+    for (const std::int32_t result : ids) {
+      if (result < 0) continue;
+      if (failed(checked(*entry, berth_builder_result(builder_, result)))) return mlir::failure();
+    }
   }
   // Where inputs count as parameters, what depends on them alone is not computed before the step.
   if (options_.arguments_are_parameters &&
@@ -73,7 +73,7 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
   for (mlir::BlockArgument argument : body.getArguments()) {
     const TensorFacts facts(argument.getType());
     const berth_tensor tensor = facts.tensor();
-    std::int32_t& id = tensors[argument];
+    std::int32_t& id = tensors[argument].emplace_back(-1);
     if (options_.arguments_are_parameters) {
       if (failed(checked(function, berth_builder_parameter(builder_, &tensor, &id)))) {
         return mlir::failure();
@@ -97,8 +97,7 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
 }
 
 mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Region& body,
-                                          Tensors& tensors,
-                                          llvm::SmallVectorImpl<std::int32_t>& results) {
+                                          Tensors& tensors, llvm::SmallVectorImpl<Ids>& results) {
   if (!body.hasOneBlock()) {
     return function->emitError(
         "berth-place: a function of several blocks has no graph; turn branches into ops with "
@@ -106,7 +105,7 @@ mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Regio
   }
   for (mlir::Operation& op : body.front()) {
     if (&op == &body.front().back() && op.getNumResults() == 0 && op.getNumRegions() == 0) {
-      for (mlir::Value value : op.getOperands()) results.push_back(tensor_of(tensors, value));
+      for (mlir::Value value : op.getOperands()) results.push_back(tensors_of(tensors, value));
       break;
     }
     mlir::Operation* const callee = callee_of(op);
@@ -131,13 +130,13 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
   if (failed(count_one(call))) return mlir::failure();
   Tensors inner;
   for (auto [argument, operand] : llvm::zip(body.getArguments(), call.getOperands())) {
-    inner[argument] = tensor_of(tensors, operand);
+    inner[argument] = tensors_of(tensors, operand);
   }
-  llvm::SmallVector<std::int32_t> results;
+  llvm::SmallVector<Ids> results;
   calls_.push_back(callee);
   if (failed(add_body(callee, body, inner, results))) return mlir::failure();
   calls_.pop_back();
-  for (auto [value, tensor] : llvm::zip(call.getResults(), results)) tensors[value] = tensor;
+  for (auto [value, ids] : llvm::zip(call.getResults(), results)) tensors[value] = ids;
   return mlir::success();
 }
 
@@ -152,33 +151,24 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   if (is_constant(op) && !attribute_of(op, options_.attribute)) {
     const TensorFacts facts(op.getResult(0).getType());
     const berth_tensor tensor = facts.tensor();
-    return checked(op, berth_builder_parameter(builder_, &tensor, &tensors[op.getResult(0)]));
+    std::int32_t& parameter = tensors[op.getResult(0)].emplace_back(-1);
+    return checked(op, berth_builder_parameter(builder_, &tensor, &parameter));
   }
+  const mlir::FailureOr<bool> passed = pass_elements(op, tensors);
+  if (failed(passed) || *passed) return passed;
   const llvm::StringRef type = op.getName().getStringRef();
   const std::string name = name_for(type);
   std::int32_t id = -1;
   if (failed(checked(op, berth_builder_op(builder_, view(name), view(type), &id)))) {
     return mlir::failure();
   }
-  llvm::SetVector<mlir::Value> read(op.operand_begin(), op.operand_end());
-  llvm::SmallVector<mlir::Value> inputs(op.operand_begin(), op.operand_end());
-  if (op.getNumRegions() > 0) {
-    llvm::SetVector<mlir::Value> captured;
-    mlir::getUsedValuesDefinedAbove(op.getRegions(), captured);
-    for (mlir::Value value : captured) {
-      if (read.insert(value)) inputs.push_back(value);
-    }
-  }
-  for (mlir::Value value : inputs) {
-    if (failed(checked(op, berth_builder_input(builder_, id, tensor_of(tensors, value))))) {
-      return mlir::failure();
-    }
-  }
+  if (failed(add_inputs(op, id, tensors))) return mlir::failure();
   if (failed(note_load(op, id, tensors))) return mlir::failure();
   for (mlir::Value result : op.getResults()) {
-    const TensorFacts facts(result.getType());
+    const TensorFacts facts = facts_of(result);
     const berth_tensor tensor = facts.tensor();
-    if (failed(checked(op, berth_builder_output(builder_, id, &tensor, &tensors[result])))) {
+    std::int32_t& made = tensors[result].emplace_back(-1);
+    if (failed(checked(op, berth_builder_output(builder_, id, &tensor, &made)))) {
       return mlir::failure();
     }
   }
@@ -191,6 +181,59 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   return add_hints(op, id);
 }
 
+mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id,
+                                            const Tensors& tensors) {
+  llvm::SetVector<mlir::Value> read(op.operand_begin(), op.operand_end());
+  llvm::SmallVector<mlir::Value> inputs(op.operand_begin(), op.operand_end());
+  if (op.getNumRegions() > 0) {
+    llvm::SetVector<mlir::Value> captured;
+    mlir::getUsedValuesDefinedAbove(op.getRegions(), captured);
+    for (mlir::Value value : captured) {
+      if (read.insert(value)) inputs.push_back(value);
+    }
+  }
+  for (mlir::Value value : inputs) {
+    for (const std::int32_t tensor : tensors_of(tensors, value)) {
+      if (failed(checked(op, berth_builder_input(builder_, id, tensor)))) return mlir::failure();
+    }
+  }
+  return mlir::success();
+}
+
+mlir::FailureOr<bool> ModuleGraph::pass_elements(mlir::Operation& op, Tensors& tensors) {
+  const auto is_one = [&tensors](mlir::Value value) {
+    return tensors_of(tensors, value).size() == 1;
+  };
+  if (packs_tensors(op)) {
+    const bool nested = !llvm::all_of(op.getOperands(), is_one);
+    Ids ids;
+    llvm::SetVector<std::int32_t> distinct;
+    for (mlir::Value element : op.getOperands()) {
+      for (const std::int32_t id : tensors_of(tensors, element)) {
+        // Lists of lists would double without end.
+        if (nested && failed(count_one(op))) return mlir::failure();
+        if (!nested || distinct.insert(id)) ids.push_back(id);
+      }
+    }
+    tensors[op.getResult(0)] = std::move(ids);
+    return true;
+  }
+  mlir::Operation* const from =
+      op.getNumOperands() > 0 ? op.getOperand(0).getDefiningOp() : nullptr;
+  if (from == nullptr || !packs_tensors(*from) || !llvm::all_of(from->getOperands(), is_one)) {
+    return false;
+  }
+  const Ids ids = tensors_of(tensors, op.getOperand(0));
+  const auto count = static_cast<std::int64_t>(ids.size());
+  if (const auto index = element_taken(op); index && *index >= -count && *index < count) {
+    tensors[op.getResult(0)] = {ids[*index < 0 ? *index + count : *index]};
+    return true;
+  }
+  if (!unpacks_tensors(op) || op.getNumResults() != ids.size()) return false;
+  for (auto [result, id] : llvm::zip(op.getResults(), ids)) tensors[result] = {id};
+  return true;
+}
+
 mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
                                            const Tensors& tensors) {
   const std::string global = global_of(op);
@@ -198,7 +241,7 @@ mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
   if (failed(checked(op, berth_builder_pure(builder_, id)))) return mlir::failure();
   const auto [first, is_new] = loads_.try_emplace(global, op.getResult(0));
   if (is_new) return mlir::success();
-  return checked(op, berth_builder_input(builder_, id, tensor_of(tensors, first->second)));
+  return checked(op, berth_builder_input(builder_, id, tensors_of(tensors, first->second).front()));
 }
 
 mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {

@@ -46,8 +46,10 @@ class ModuleGraph {
   [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
 
  private:
-  using Tensors = llvm::DenseMap<mlir::Value, std::int32_t>;
-  struct Ids : llvm::DenseMap<mlir::Operation*, std::int32_t> {
+  using Ids = llvm::SmallVector<std::int32_t, 1>;
+  /// By value: its tensor in the graph, or those of its elements.
+  using Tensors = llvm::DenseMap<mlir::Value, Ids>;
+  struct OpIds : llvm::DenseMap<mlir::Operation*, std::int32_t> {
     [[nodiscard]] std::int32_t lookup_or(mlir::Operation* op) const {
       const auto found = find(op);
       return found == end() ? -1 : found->second;
@@ -56,8 +58,12 @@ class ModuleGraph {
 
   mlir::LogicalResult add_arguments(mlir::Region& body, Tensors& tensors);
   mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body, Tensors& tensors,
-                               llvm::SmallVectorImpl<std::int32_t>& results);
+                               llvm::SmallVectorImpl<Ids>& results);
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
+  mlir::LogicalResult add_inputs(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
+  /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
+  mlir::FailureOr<bool> pass_elements(mlir::Operation& op, Tensors& tensors);
+  [[nodiscard]] static Ids tensors_of(const Tensors& tensors, mlir::Value value);
   /// A load of a global that nothing writes is a parameter, the same one for all loads.
   mlir::LogicalResult note_load(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   mlir::LogicalResult add_call(mlir::Operation& call, mlir::Operation* callee, mlir::Region& body,
@@ -70,7 +76,7 @@ class ModuleGraph {
   mlir::ModuleOp module_;
   ImportOptions options_;
   berth_builder* builder_ = nullptr;
-  Ids id_of_;
+  OpIds id_of_;
   std::vector<mlir::Operation*> ops_;
   std::vector<std::int32_t> arguments_;
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in

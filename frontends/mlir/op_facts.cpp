@@ -133,15 +133,19 @@ berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t
           berth_builder_op(builder, view(name), view(op.getName().getStringRef()), &id)) {
     return status;
   }
-  for (mlir::Value value : op.getOperands()) {
-    const TensorFacts facts(value.getType());
-    const berth_tensor tensor = facts.tensor();
-    std::int32_t parameter = -1;
-    if (berth_status status = berth_builder_parameter(builder, &tensor, &parameter)) return status;
-    if (berth_status status = berth_builder_input(builder, id, parameter)) return status;
+  for (mlir::Value operand : op.getOperands()) {
+    for (mlir::Value value : elements_of(operand)) {
+      const TensorFacts facts = facts_of(value);
+      const berth_tensor tensor = facts.tensor();
+      std::int32_t parameter = -1;
+      if (berth_status status = berth_builder_parameter(builder, &tensor, &parameter)) {
+        return status;
+      }
+      if (berth_status status = berth_builder_input(builder, id, parameter)) return status;
+    }
   }
-  for (mlir::Type type : op.getResultTypes()) {
-    const TensorFacts facts(type);
+  for (mlir::Value result : op.getResults()) {
+    const TensorFacts facts = facts_of(result);
     const berth_tensor tensor = facts.tensor();
     if (berth_status status = berth_builder_output(builder, id, &tensor, nullptr)) return status;
   }
@@ -206,6 +210,55 @@ bool is_constant(mlir::Operation& op) {
     if (mlir::isa_and_nonnull<mlir::ElementsAttr>(attribute_of(op, key))) return true;
   }
   return false;
+}
+
+bool packs_tensors(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  const bool packs = type == "torch.prim.ListConstruct" || type == "torch.prim.TupleConstruct" ||
+                     type == "stablehlo.tuple" || type == "mhlo.tuple";
+  return packs && op.getNumResults() == 1 &&
+         llvm::any_of(op.getOperandTypes(),
+                      [](mlir::Type element) { return !is_number_of_torch(printed(element)); });
+}
+
+llvm::SetVector<mlir::Value> elements_of(mlir::Value value) {
+  llvm::SetVector<mlir::Value> elements;
+  llvm::SetVector<mlir::Value> open;
+  open.insert(value);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    mlir::Operation* const op = open[i].getDefiningOp();
+    if (op == nullptr || !packs_tensors(*op)) {
+      elements.insert(open[i]);
+      continue;
+    }
+    for (mlir::Value element : op->getOperands()) open.insert(element);
+  }
+  return elements;
+}
+
+std::optional<std::int64_t> element_taken(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (op.getNumOperands() < 1 || op.getNumResults() != 1) return std::nullopt;
+  if (type.ends_with(".get_tuple_element")) {
+    auto index = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "index"));
+    return index ? std::optional(index.getValue().getSExtValue()) : std::nullopt;
+  }
+  const bool indexes = type == "torch.aten.__getitem__.t" || type == "torch.prim.TupleIndex";
+  return indexes && op.getNumOperands() == 2 ? number_of(op.getOperand(1)) : std::nullopt;
+}
+
+bool unpacks_tensors(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  return op.getNumOperands() == 1 &&
+         (type == "torch.prim.ListUnpack" || type == "torch.prim.TupleUnpack");
+}
+
+TensorFacts facts_of(mlir::Value result) {
+  const TensorFacts facts(result.getType());
+  mlir::Operation* const op = result.getDefiningOp();
+  if (facts.ranked || op == nullptr || op->getNumOperands() == 0) return facts;
+  const bool parts = llvm::StringRef(printed(result.getType())).starts_with("!torch.list<");
+  return parts ? TensorFacts(op->getOperand(0).getType()) : facts;
 }
 
 std::string global_of(mlir::Operation& op) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Operation.h"
@@ -42,6 +43,19 @@ struct TensorFacts {
 
 /// Whether the op is a constant: it resides wherever it is read, as a parameter does.
 [[nodiscard]] bool is_constant(mlir::Operation& op);
+
+/// Whether the op puts tensors together and moves none: torch-mlir's lists and tuples of them, and tuples. Who
+/// reads its result reads the elements.
+[[nodiscard]] bool packs_tensors(mlir::Operation& op);
+/// The elements of a value that such ops put together, each once; the value itself of any other op.
+[[nodiscard]] llvm::SetVector<mlir::Value> elements_of(mlir::Value value);
+/// Which element of its first operand the op takes; empty for an op that takes none, or a computed one.
+[[nodiscard]] std::optional<std::int64_t> element_taken(mlir::Operation& op);
+/// Whether the op's results are the elements of its operand, one by one.
+[[nodiscard]] bool unpacks_tensors(mlir::Operation& op);
+
+/// A result's type and shape. A list of parts (torch.aten.chunk) is as large as what it is made of.
+[[nodiscard]] TensorFacts facts_of(mlir::Value result);
 
 /// The symbol of the global that the op loads; empty for an op that loads none.
 [[nodiscard]] std::string global_of(mlir::Operation& op);

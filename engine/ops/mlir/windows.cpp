@@ -28,8 +28,7 @@ Estimate convolved(const OpView& op, const WorkRule& rule, const Filter& filter,
        .minimal = false});
 }
 Estimate convolved(const OpView& op, const WorkRule& rule, const Filter& filter) {
-  return convolved(op, rule, filter,
-                   result_of(op).elements() * filter.window * filter.channels);
+  return convolved(op, rule, filter, result_of(op).elements() * filter.window * filter.channels);
 }
 
 /// Groups of weights (f, c, w..), of which each has `channels` of the image's. Images may lack a batch.
@@ -67,16 +66,16 @@ Estimate window_alone(const OpView& op, const WorkRule& rule) {
 
 Estimate groups_first(const OpView& op, const WorkRule& rule) {
   const TensorView weights = op.input(1);
-  return convolved(op, rule,
-                   {weights.dim(1), weights.dim(2), weights.elements(3, TensorView::kEnd),
-                    weights.dim(0)});
+  return convolved(
+      op, rule,
+      {weights.dim(1), weights.dim(2), weights.elements(3, TensorView::kEnd), weights.dim(0)});
 }
 
 Estimate groups_second(const OpView& op, const WorkRule& rule) {
   const TensorView weights = op.input(1);
-  return convolved(op, rule,
-                   {weights.dim(0), weights.dim(2), weights.elements(3, TensorView::kEnd),
-                    weights.dim(1)});
+  return convolved(
+      op, rule,
+      {weights.dim(0), weights.dim(2), weights.elements(3, TensorView::kEnd), weights.dim(1)});
 }
 
 Estimate groups_channels_last(const OpView& op, const WorkRule& rule) {
