@@ -12,6 +12,7 @@
 #include "support/text.h"
 #include "support/weight_names.h"
 #include "tf/annotate.h"
+#include "tf/assigned_shapes.h"
 #include "tf/batch.h"
 #include "tf/execution.h"
 #include "tf/fetches.h"
@@ -211,6 +212,7 @@ class Shapes {
   InferenceContext context_of(Bindings& bindings) const {
     InferenceContext context{library_, bindings, context_.rules, context_.experts};
     context.empty_shapes_say_nothing = context_.empty_shapes_say_nothing;
+    context.assigned = context_.assigned;
     return context;
   }
   Program at_batch(const FixedBatch& fixed, std::int64_t batch, Inferred& inferred) {
@@ -282,6 +284,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
+  context.assigned = assigned_shapes(context, selection, options);
   reading->program =
       Shapes(library, selection, options, context).infer(reading->inferred, reading->fixed);
   bindings.finish(notes);

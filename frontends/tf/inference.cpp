@@ -6,6 +6,7 @@
 #include "berth/costs.h"
 #include "berth/error.h"
 #include "support/text.h"
+#include "tf/assigned_shapes.h"
 #include "tf/graph_maker.h"
 #include "tf/handles.h"
 #include "tf/op_rules.h"
@@ -259,6 +260,10 @@ class Inference {
     if (!given) {
       make_outputs(id, node);
       apply_rule(id, node);
+      if (context_.depth == 0 && !context_.assigned.empty() && is_variable(node.op)) {
+        const auto assigned = context_.assigned.find(node.name);
+        if (assigned != context_.assigned.end()) complete_variable(node, assigned->second);
+      }
       if (const auto grown = grown_.find(id); grown != grown_.end()) {
         node.outputs[0].set_shape(grown->second);
       }

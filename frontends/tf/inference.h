@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct InferenceContext {
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   bool other_batch = false;               ///< the shapes that the file states are of another batch
   int depth = 0;                          ///< of nested bodies
+  std::map<std::string_view, Value> assigned = {};  ///< shapes of variables that leave theirs open
   /// Nodes that may yet be visited to follow loops whose state grows, round by round.
   std::int64_t visits_of_rounds = 1 << 16;
   bool fold = true;  ///< LoadOptions::fold

@@ -66,6 +66,52 @@ TEST_CASE("resource variables") {
   CHECK(class_of(graph, "grad").empty());
 }
 
+TEST_CASE(
+    "a variable without a shape has that of what is assigned to it, in the step or before it") {
+  const std::string open =
+      attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { unknown_rank: true }");
+  const std::string values = integers("size", {10, 10}) +
+                             node("zero", "Cast", "none",
+                                  attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+                             integers("none", {0}, true) +
+                             node("ones", "Fill", "size zero", kFloats);
+  const std::string unchecked = kFloats + attr("validate_shape", "b: false");
+  const auto bytes_of = [&](const std::string& text) {
+    LoadOptions options;
+    options.fetches = {"y"};
+    const LoadedModel model = load_bytes(placeholder("x", {10, 10}) + values + text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{10, 10});
+    return model.graph->total_param_bytes();
+  };
+  const std::string by_reference = node("w", "VariableV2", "", open) +
+                                   node("read", "Identity", "w", kFloats) +
+                                   node("y", "MatMul", "x read", kFloats);
+  CHECK(bytes_of(by_reference + node("assign", "Assign", "w ones", unchecked)) == kBytes);
+  const std::string by_handle =
+      node("w", "VarHandleOp", "", open) +
+      node("read", "ReadVariableOp", "w", attr("dtype", "type: DT_FLOAT")) +
+      node("y", "MatMul", "x read", kFloats);
+  CHECK(bytes_of(by_handle + node("assign", "AssignVariableOp", "w ones",
+                                  attr("dtype", "type: DT_FLOAT"))) == kBytes);
+  // An average begins as its variable.
+  CHECK(bytes_of(node("v", "VariableV2", "", open) + node("begin", "Assign", "v ones", unchecked) +
+                 node("first", "Identity", "v", kFloats) + by_reference +
+                 node("assign", "Assign", "w first", unchecked)) == kBytes);
+}
+
+TEST_CASE("a variable whose assignments differ has the dimensions that they share") {
+  const std::string open =
+      attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { unknown_rank: true }");
+  const std::string text =
+      placeholder("a", {10, 4}) + placeholder("b", {20, 4}) + node("w", "VariableV2", "", open) +
+      node("one", "Assign", "w a", kFloats) + node("two", "Assign", "w b", kFloats) +
+      node("y", "Identity", "w", kFloats);
+  LoadOptions options;
+  options.fetches = {"y"};
+  CHECK(shape_of(*load_bytes(text, options).graph, "y") ==
+        std::vector<std::int64_t>{kUnknownDim, 4});
+}
+
 TEST_CASE("Adam's slots count and stay with their variable, by reference and by resource") {
   const std::string scalar = attr("dtype", "type: DT_FLOAT") + shape("shape", {});
   const auto variables = [&](const std::string& op) {
