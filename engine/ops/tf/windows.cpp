@@ -118,8 +118,9 @@ Estimate products(const OpView& op, const WorkRule& rule, double points, double 
 double taps_of(const TensorView& filter) {
   return filter.elements(0, -1);
 }
+/// Filters are [height, width, in, multiplier], of a dilation [height, width, in].
 double depthwise_taps_of(const TensorView& filter) {
-  return filter.elements(0, -2);
+  return filter.elements(0, 2);
 }
 double channels_of(const OpView& op, const TensorView& image) {
   return image.dim(op.text("data_format").substr(0, 2) == "NC" ? 1 : -1);

@@ -333,6 +333,21 @@ TEST_CASE("a convolution's class follows from its window and its groups") {
   CHECK(class_of(onnx({2, 1, 10, 10}, {16, 1, 3, 3}, {2, 16, 8, 8}, 1)) == "convolution");
 }
 
+TEST_CASE("a dilation and its gradients add and compare at every tap") {
+  const TensorInfo image = tensor({2, 8, 8, 4}), filter = tensor({3, 3, 4});
+  const TensorInfo result = tensor({2, 6, 6, 4});
+  constexpr double kFlops = 2.0 * (2 * 6 * 6 * 4) * (3 * 3);
+  const auto flops = [](const std::string& type, std::vector<TensorInfo> inputs,
+                        TensorInfo output) {
+    OneOp op{type, {inputs.begin(), inputs.end()}, {std::move(output)}};
+    op.dialect = "tf";
+    return op.work().flops;
+  };
+  CHECK(flops("Dilation2D", {image, filter}, result) == kFlops);
+  CHECK(flops("Dilation2DBackpropInput", {image, filter, result}, image) == kFlops);
+  CHECK(flops("Dilation2DBackpropFilter", {image, filter, result}, filter) == kFlops);
+}
+
 TEST_CASE("matrix products: rows, columns and inner elements make up the FLOPs") {
   const auto check = [](const Work& work, double rows, double columns, double count) {
     CHECK(work.products.rows == rows);
