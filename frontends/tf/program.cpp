@@ -37,6 +37,11 @@ struct Scope {
   std::int32_t call = 0;
 };
 
+/// Whether the function that the op calls is named by its attribute "f".
+bool is_call(std::string_view op) {
+  return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "TPUPartitionedCall";
+}
+
 class Inliner {
  public:
   Inliner(Library& library, Program& program) : library_(library), program_(program) {}
@@ -86,6 +91,8 @@ class Inliner {
       if (function != nullptr) {
         known_as = add_alias(def->name);
         calling.push_back({known_as, id, function, std::move(attributes)});
+      } else {
+        refuse_missing_function(node);
       }
       program_.nodes.push_back(std::move(node));
       if (!scope.ids.emplace(def->name, known_as).second) {
@@ -98,6 +105,14 @@ class Inliner {
     for (NodeId id = first; id < last; ++id) connect(scope, id);
     for (Calling& call : calling)
       inline_call(call.alias, call.node, *call.function, std::move(call.attributes));
+  }
+
+  void refuse_missing_function(const Node& node) const {
+    if (!is_call(node.op)) return;
+    const std::string_view name = node.attributes.function("f").name;
+    if (name.empty()) return;
+    refuse(library_, cat("node '", readable(node.name), "' runs function '", readable(name),
+                         "', which is not in the library; export the graph with its functions"));
   }
 
   Node make_node(const NodeDef& def, std::int32_t call, const Attributes* call_attributes) {
@@ -467,8 +482,7 @@ const FunctionDef* called_function(const Library& library, const NodeDef& node,
                                    const Attributes& attributes,
                                    std::vector<AttrEntry>& call_attributes) {
   if (library.graph.functions.empty()) return nullptr;
-  if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall" ||
-      node.op == "TPUPartitionedCall") {
+  if (is_call(node.op)) {
     Attributes::Function function = attributes.function("f");
     call_attributes = std::move(function.attrs);
     return library.graph.function(function.name);

@@ -135,6 +135,17 @@ TEST_CASE("functions that cannot be inlined are refused by name") {
       static_cast<void>(load_bytes(x + node("c", "f", "x", kFloats) + library(f)));
     });
   }
+  SUBCASE("one that the file lacks") {
+    const std::string call =
+        x + node("c", "PartitionedCall", "x",
+                 attr("f", "func { name: 'g' }") + attr("Tin", "list { type: DT_FLOAT }") +
+                     attr("Tout", "list { type: DT_FLOAT }"));
+    const std::string other = function("f", body_node("n", "Relu", "a"), "n:activations:0");
+    for (const std::string& functions : {std::string(), library(other)}) {
+      expect_error(ErrorCode::invalid_graph, {"'c'", "'g'", "not in the library"},
+                   [&] { static_cast<void>(load_bytes(call + functions)); });
+    }
+  }
   SUBCASE("two of one name") {
     const std::string f = function("f", body_node("n", "Relu", "a"), "n:activations:0");
     expect_error(ErrorCode::invalid_graph, {"'f'", "two functions"},
