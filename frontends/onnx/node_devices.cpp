@@ -8,6 +8,7 @@
 #include "berth/support/text.h"
 #include "onnx/graph_names.h"
 #include "onnx/program.h"
+#include "support/text.h"
 
 namespace berth::onnx_frontend {
 namespace {
@@ -73,7 +74,18 @@ std::vector<DeviceId> devices_of_nodes(Model& model, const Graph& graph,
             "model and annotate it with the result"));
   }
   std::vector<DeviceId> devices;
-  for (const Vote& vote : votes) devices.push_back(vote.split ? kNoDevice : vote.device);
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    const Vote& vote = votes[i];
+    const onnx::NodeProto& node = model.proto->graph().node(static_cast<int>(i));
+    if (vote.split && node.op_type() != "Constant") {
+      throw Error(ErrorCode::unsupported,
+                  cat(model.file, ": node '", frontend::readable(node.name()), "' (",
+                      frontend::readable(node.op_type()),
+                      ") has ops on several devices, which no node of a file can say; inline the "
+                      "model's local functions first (onnx.inliner), or place its ops together"));
+    }
+    devices.push_back(vote.split ? kNoDevice : vote.device);
+  }
   return devices;
 }
 

@@ -8,9 +8,10 @@
 
 namespace berth::onnx_frontend {
 
-/// A device per node of the main graph in file order; kNoDevice = none to name: the ops of a call of a
-/// local function lie on several, or those that read a Constant. Throws Error(invalid_argument) where
-/// the placement is none of `graph`, or `graph` not of this model.
+/// A device per node of the main graph in file order; kNoDevice = none to name: it was pruned, or is a
+/// Constant that several read. Throws Error(invalid_argument) where the placement is none of `graph`, or
+/// `graph` not of this model, and Error(unsupported) where a node, such as a call of a local function, has
+/// ops on several devices.
 [[nodiscard]] std::vector<DeviceId> devices_of_nodes(Model& model, const Graph& graph,
                                                      const Placement& placement);
 

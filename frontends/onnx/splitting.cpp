@@ -52,7 +52,10 @@ constexpr int kNoPart = -1;
 struct NodeTensors {
   std::vector<std::string> reads, gives;
   bool constant = false;  ///< it reads weights and constants alone
-  int part = kNoPart;     ///< of those that are no constants
+  bool needed = false;    ///< an output of the model depends on it
+  int part = kNoPart;     ///< of those that are needed and no constants
+
+  [[nodiscard]] bool in_no_part() const { return constant || !needed; }
 };
 
 /// Names that a graph within a node takes from outside, among others that are its own.
@@ -104,6 +107,7 @@ class Parts {
       for (const std::string& name : nodes_[i].gives) maker_.emplace(name, i);
     }
     find_constants();
+    find_needed();
     find_levels(devices);
     raise_levels(devices);
     number(devices);
@@ -129,21 +133,24 @@ class Parts {
     }
   }
 
-  [[noreturn]] void refuse_node(std::size_t i) const {
-    const onnx::NodeProto& node = model_.proto->graph().node(static_cast<int>(i));
-    throw Error(
-        ErrorCode::unsupported,
-        cat(model_.file, ": node '", readable(node.name()), "' (", readable(node.op_type()),
-            ") has ops on several devices, so that no part has it; inline the model's local "
-            "functions first (onnx.inliner)"));
+  /// A part of nodes that nobody needs would have no output, which no runtime takes.
+  void find_needed() {
+    std::vector<std::string> open;
+    for (const auto& output : model_.proto->graph().output()) open.push_back(output.name());
+    while (!open.empty()) {
+      const auto from = maker_.find(open.back());
+      open.pop_back();
+      if (from == maker_.end() || std::exchange(nodes_[from->second].needed, true)) continue;
+      const auto& reads = nodes_[from->second].reads;
+      open.insert(open.end(), reads.begin(), reads.end());
+    }
   }
 
   /// How often the device changes at least on the way to a node.
   void find_levels(const std::vector<DeviceId>& devices) {
     level_.assign(nodes_.size(), 0);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].constant) continue;
-      if (devices[i] == kNoDevice) refuse_node(i);
+      if (nodes_[i].in_no_part()) continue;
       for (const std::string& name : nodes_[i].reads) {
         const auto from = maker_.find(name);
         if (from == maker_.end() || nodes_[from->second].constant) continue;
@@ -158,7 +165,7 @@ class Parts {
     std::vector<int> latest(nodes_.size(), std::numeric_limits<int>::max());
     std::map<DeviceId, std::set<int>> levels;
     for (std::size_t i = nodes_.size(); i-- > 0;) {
-      if (nodes_[i].constant) continue;
+      if (nodes_[i].in_no_part()) continue;
       // The latest level of the device so far that no reader forbids; its own where there is none.
       std::set<int>& known = levels[devices[i]];
       auto best =
@@ -177,14 +184,14 @@ class Parts {
   void number(const std::vector<DeviceId>& devices) {
     std::map<std::pair<int, DeviceId>, int> index;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!nodes_[i].constant) index.emplace(std::pair(level_[i], devices[i]), 0);
+      if (!nodes_[i].in_no_part()) index.emplace(std::pair(level_[i], devices[i]), 0);
     }
     for (auto& [key, part] : index) {
       part = static_cast<int>(parts_.size());
       parts_.push_back({key.second, key.first});
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!nodes_[i].constant) nodes_[i].part = index.at({level_[i], devices[i]});
+      if (!nodes_[i].in_no_part()) nodes_[i].part = index.at({level_[i], devices[i]});
     }
   }
 
@@ -209,7 +216,7 @@ std::vector<Content> contents_of(const Model& model, const Parts& parts) {
   // Also what a graph output needs that no node of a part gives: the last part gives it.
   std::vector<std::pair<std::size_t, std::string>> open;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].constant) continue;
+    if (nodes[i].in_no_part()) continue;
     const auto part = static_cast<std::size_t>(nodes[i].part);
     contents[part].nodes[i] = true;
     for (const std::string& name : nodes[i].reads) open.emplace_back(part, name);
@@ -433,13 +440,69 @@ class Pieces {
   std::size_t size_ = 0;
 };
 
+/// Messages that hold tensors, at any depth.
+enum class Holder { node, attribute, graph, tensor };
+
+/// What a field of a holder is, if it holds tensors.
+std::optional<Holder> held(Holder holder, std::uint32_t field) {
+  constexpr std::uint32_t kAttribute = 5, kTensor = 5, kGraph = 6, kTensors = 10, kGraphs = 11;
+  switch (holder) {
+    case Holder::node:
+      return field == kAttribute ? std::optional(Holder::attribute) : std::nullopt;
+    case Holder::attribute:
+      if (field == kTensor || field == kTensors) return Holder::tensor;
+      return field == kGraph || field == kGraphs ? std::optional(Holder::graph) : std::nullopt;
+    case Holder::graph:
+      if (field == kGraphNode) return Holder::node;
+      return field == kInitializer ? std::optional(Holder::tensor) : std::nullopt;
+    case Holder::tensor:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool has_external_data(std::string_view message, Holder holder, const std::string& file) {
+  for (WireReader reader(message, 0, file); reader.next();) {
+    if (holder == Holder::tensor && reader.is_bytes(kExternalData)) return true;
+    const auto inner = held(holder, reader.field());
+    if (inner && reader.type() == WireType::bytes &&
+        has_external_data(reader.payload(), *inner, file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The message, whose tensors have their external data in the new file.
+std::string with_moved_data(std::string_view message, Holder holder, const std::string& file,
+                            Weights& weights) {
+  if (holder == Holder::tensor) return weights.moved(message, file);
+  std::string out;
+  for (WireReader reader(message, 0, file); reader.next();) {
+    const auto inner = held(holder, reader.field());
+    if (!inner || reader.type() != WireType::bytes) {
+      out += reader.whole();
+      continue;
+    }
+    append_bytes_field(out, reader.field(),
+                       with_moved_data(reader.payload(), *inner, file, weights));
+  }
+  return out;
+}
+
 void add_graph(const Content& content, const CutTypes& types, std::string_view graph,
                std::size_t offset, const std::string& file, Weights& weights, Pieces& pieces) {
   std::size_t node = 0;
   for (WireReader reader(graph, offset, file); reader.next();) {
     switch (reader.field()) {
       case kGraphNode:
-        if (content.nodes[node++]) pieces.add(reader.whole());
+        if (!content.nodes[node++]) break;
+        if (has_external_data(reader.payload(), Holder::node, file)) {
+          pieces.own_field(kGraphNode,
+                           with_moved_data(reader.payload(), Holder::node, file, weights));
+        } else {
+          pieces.add(reader.whole());
+        }
         break;
       case kInitializer:
         if (content.weights.contains(name_in(reader.payload(), kTensorName, file))) {

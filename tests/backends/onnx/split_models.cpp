@@ -135,6 +135,61 @@ TEST_CASE("parts, run one after the other, give what the model gives, to the las
                     {{"image", numbers({1, 3, 32, 32}, 6)}}, 2, 1) > 1);
 }
 
+TEST_CASE("a part has no nodes that nobody needs") {
+  ModelFolder models;
+  const auto path = models.save(parse_graph(R"(
+      g (float[3, 4] x) => (float[3, 4] y) {
+        dead = Exp(x)
+        deader = Relu(dead)
+        y = Relu(x)
+      })"));
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  for (const char* unread : {"dead", "deader"}) {
+    if (const auto found = graph->find_op(unread)) placement[static_cast<std::size_t>(*found)] = 1;
+  }
+  const TemporaryFolder folder;
+  const auto parts = models.frontend().split(path, *graph, *devices(2), placement, folder.path());
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].outputs == std::vector<std::string>{"y"});
+}
+
+TEST_CASE("weights in files of their own come with the branch and the Constant that hold them") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(R"(
+      g (bool p, float[2] x) => (float[2] y) {
+        c = Constant<value = float[2] {3., 4.}>()
+        z = Add(x, c)
+        y = If(p) <then_branch = t () => (float[2] a) <float[2] w = {1., 2.}> { a = Mul(z, w) },
+                   else_branch = e () => (float[2] b) { b = Neg(z) }>
+      })");
+  const auto make_external = [&](onnx::TensorProto& tensor, const std::string& file) {
+    const std::vector<float> values(tensor.float_data().begin(), tensor.float_data().end());
+    std::string bytes = tensor.raw_data();
+    if (bytes.empty()) bytes.assign(reinterpret_cast<const char*>(values.data()), 8);
+    REQUIRE(bytes.size() == 8);
+    std::ofstream(models.folder() / file, std::ios::binary) << bytes;
+    tensor.clear_float_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    auto* const entry = tensor.add_external_data();
+    entry->set_key("location");
+    entry->set_value(file);
+  };
+  auto& nodes = *proto.mutable_graph()->mutable_node();
+  make_external(*nodes[0].mutable_attribute(0)->mutable_t(), "c.bin");
+  for (auto& attribute : *nodes[2].mutable_attribute()) {
+    if (attribute.name() != "then_branch") continue;
+    make_external(*attribute.mutable_g()->mutable_initializer(0), "w.bin");
+  }
+  const auto path = models.save(proto);
+  TensorContent yes{DType::boolean, {}, {}, {}, nullptr};
+  const auto bytes = std::make_shared<std::vector<std::byte>>(1, std::byte{1});
+  yes.bytes = *bytes;
+  yes.owner = bytes;
+  CHECK(check_parts(models, path, {{"p", yes}, {"x", numbers({2}, 5)}}, 2, 1) >= 1);
+}
+
 TEST_CASE("a sequence and an optional that cross devices are declared as such") {
   ModelFolder models;
   const auto path = models.save(parse_graph(R"(

@@ -142,11 +142,12 @@ TEST_CASE("calls of functions and Constants") {
     CHECK(device_of_node(output, 0) == "gpu:0");
     CHECK(device_of_node(output, 1) == "cpu:0");
   }
-  SUBCASE("a call whose ops are apart has none") {
+  SUBCASE("a call whose ops are apart cannot be said") {
     placement[static_cast<std::size_t>(op(*graph, "a/r"))] = 1;
-    models.frontend().annotate(path, *graph, two_devices(), placement, output);
-    CHECK(device_of_node(output, 1).empty());
-    CHECK(device_of_node(output, 2) == "cpu:0");
+    expect_error(ErrorCode::unsupported, {"on several devices", "onnx.inliner"}, [&] {
+      models.frontend().annotate(path, *graph, two_devices(), placement, output);
+    });
+    CHECK_FALSE(std::filesystem::exists(output));
   }
 }
 
