@@ -5,7 +5,7 @@
 # its own iterator's function for a pointer that was moved, and sees copies beyond vectors of one number.
 set(BERTH_FALSE_WARNINGS
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-dangling-reference;-Wno-free-nonheap-object>")
+  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds;-Wno-dangling-reference;-Wno-free-nonheap-object;-Wno-stringop-overflow;-Wno-stringop-overread>")
 
 # The headers that targets precompile are of the system alone: compiled objects are then the same
 # for every compiler, option and package version, and a compiler cache is told just that by the
