@@ -1,3 +1,5 @@
+#include "files/costs_file.h"
+
 #include <algorithm>
 
 #include "berth/error.h"
@@ -43,8 +45,10 @@ OpId find_op(const JsonReader& entry, const std::string& name, const Graph& grap
 
 std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,
                                         const Cluster& cluster, const std::string& origin) {
-  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes", "joined"},
-                     kCostsFormat);
+  root.expect_object(
+      {"format", "graph", "tensor_bytes", "kinds", "ops", "workspace_bytes", "joined"},
+      kCostsFormat);
+  if (root.has("tensor_bytes")) static_cast<void>(root.at("tensor_bytes").bytes());
   const std::string& costs_of = root.at("graph").text();
   const std::vector<std::string> kinds = read_kinds(root.at("kinds"), cluster);
   const JsonReader ops = root.at("ops");
@@ -126,7 +130,27 @@ std::shared_ptr<const Costs> carried_costs(std::string_view json, const Graph& g
   return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), origin);
 }
 
+std::int64_t tensor_bytes(const Graph& graph) {
+  std::int64_t sum = 0;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (__builtin_add_overflow(sum, graph.bytes(tensor), &sum)) return 0;
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::string note_of_other_sizes(std::string_view json, const std::string& origin,
+                                const Graph& graph) {
+  const Json document = parse_json(json, origin);
+  const auto stated = document.find("tensor_bytes");
+  if (stated == document.end() || !stated->is_number_integer()) return {};
+  const auto then = stated->get<std::int64_t>(), now = tensor_bytes(graph);
+  if (then == now || now == 0) return {};
+  return cat(origin, ": these costs are of tensors of ", then,
+             " bytes in all, and the model's have ", now,
+             " as it is loaded now; measure it for this batch and these dimensions");
+}
 
 std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::string& origin,
                                          const Graph& graph, const Cluster& cluster) {
@@ -162,6 +186,7 @@ std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cl
   }
   Json document = {{"format", kCostsFormat},
                    {"graph", graph.name()},
+                   {"tensor_bytes", tensor_bytes(graph)},
                    {"kinds", std::move(kinds)},
                    {"ops", std::move(ops)}};
   if (!workspace.empty()) document["workspace_bytes"] = std::move(workspace);

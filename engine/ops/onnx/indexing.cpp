@@ -190,7 +190,6 @@ constexpr Row kOps[] = {
     {"com.microsoft.GatherGrad", gather_gradient, copies()},
     {"com.microsoft.GatherND", gather_nd, gathers()},
     {"com.microsoft.GatherNDGrad", nullptr, copies()},
-    {"com.microsoft.GridSample", nullptr, gathers(8)},
     {"com.microsoft.SliceGrad", slice_gradient, copies()},
     {"com.microsoft.TorchEmbedding", torch_embedding, gathers()},
 };

@@ -109,6 +109,22 @@ void unsqueeze(OpContext& op) {
   op.set(0, op.type_of(0), std::move(dims));
 }
 
+/// Windows of `size` along an axis, `step` apart, in a dimension of their own at the end.
+void unfold_tensor(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  const Dims* const from = op.shape(0);
+  const std::int64_t size = op.attributes.integer("size", 0),
+                     step = op.attributes.integer("step", 1);
+  if (from == nullptr || size < 0 || step < 1) return;
+  const auto axis = normal_axis(op.attributes.integer("dim", -1), from->size());
+  if (!axis) return;
+  Dims dims = *from;
+  std::int64_t& along = dims[*axis];
+  if (along != kUnknownDim) along = along < size ? 0 : (along - size) / step + 1;
+  dims.push_back(size);
+  op.set(0, std::move(dims));
+}
+
 void split(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
   const Dims* const from = op.shape(0);
@@ -280,9 +296,9 @@ constexpr Row kOps[] = {
     {"com.microsoft.Pad", pad, copies()},
     {"com.microsoft.RemovePadding", remove_padding, copies()},
     {"com.microsoft.RestorePadding", restore_padding, copies()},
-    {"com.microsoft.SplitTraining", nullptr, copies()},
+    {"com.microsoft.SplitTraining", split, copies()},
     {"com.microsoft.Trilu", rule::like_first, copies()},
-    {"com.microsoft.UnfoldTensor", nullptr, copies()},
+    {"com.microsoft.UnfoldTensor", unfold_tensor, copies()},
     {"com.microsoft.nchwc.ReorderInput", reorder_input, copies()},
     {"com.microsoft.nchwc.ReorderOutput", reorder_output, copies()},
     {"com.microsoft.nchwc.Upsample", blocked_upsample, copies()},

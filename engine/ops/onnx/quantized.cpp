@@ -74,7 +74,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.QLinearConcat", quantized_concat, copies()},
     {"com.microsoft.QLinearLeakyRelu", rule::like_first, elementwise(2)},
     {"com.microsoft.QLinearMul", quantized_binary, elementwise(6)},
-    {"com.microsoft.QLinearReduceMean", nullptr, reduction(1)},
+    {"com.microsoft.QLinearReduceMean", rule::reduce, reduction(1)},
     {"com.microsoft.QLinearSigmoid", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.QLinearWhere", quantized_where, elementwise(2)},
     {"com.microsoft.QuantizeLinear", quantize, kQuantize},

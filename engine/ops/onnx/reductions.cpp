@@ -69,6 +69,12 @@ void short_time_fourier(OpContext& op) {
   op.set(0, {(*signal)[0], frames, one_sided ? add_dims(divide_dims(length, 2), 1) : length, 2});
 }
 
+/// Sums of 8 bits have 32.
+void reduce_integers(OpContext& op) {
+  rule::reduce(op);
+  op.out(0).type = op.type_of(0) == kInt8 ? kInt32 : kUint32;
+}
+
 template <fold::Reduction kind>
 void fold_reduce(OpContext& op) {
   if (const auto marked = reduced_axes(op)) fold::reduce(op, kind, *marked);
@@ -185,7 +191,7 @@ constexpr Row kOps[] = {
     {"TopK", top_k, kSelection},
     {"Unique", unique, kSelection},
     {"com.microsoft.Irfft", inverse_real_fourier, kFourier},
-    {"com.microsoft.ReduceSumInteger", nullptr, reduction(1)},
+    {"com.microsoft.ReduceSumInteger", reduce_integers, reduction(1)},
     {"com.microsoft.ReduceSumTraining", rule::reduce, reduction(1),
      fold_reduce<fold::Reduction::sum>},
     {"com.microsoft.Rfft", real_fourier, kFourier},

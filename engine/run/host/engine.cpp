@@ -20,6 +20,7 @@
 #include "berth/sdk/ops/states.h"
 #include "berth/support/text.h"
 #include "berth/version.h"
+#include "files/costs_file.h"
 #include "files/profile_trace.h"
 #include "host/descriptor.h"
 #include "host/load_parts.h"
@@ -485,7 +486,10 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
   if (may_be_json(costs)) {
     const std::string text = read_text(costs);
     if (!is_profile_trace(text)) {
-      return {parse_costs(text, costs.string(), graph, cluster), {}};
+      LoadedCosts loaded{parse_costs(text, costs.string(), graph, cluster), {}};
+      std::string note = note_of_other_sizes(text, costs.string(), graph);
+      if (!note.empty()) loaded.notes.push_back(std::move(note));
+      return loaded;
     }
     MeasuredCosts made = parse_profile_trace(text, costs.string(), graph, cluster);
     return {std::move(made.costs), {std::move(made.note)}};

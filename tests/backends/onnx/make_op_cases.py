@@ -318,6 +318,8 @@ def plain_ops():
     case("TensorScatter", [past, update, numpy.array([1, 3], numpy.int64)], domain="")
     case("TensorScatter", [past, update, numpy.array([5, 3], numpy.int64)], domain="", mode="circular")
     case("TensorScatter", [past, update], domain="")
+    case("DFT", [real(1, 4, 8, 1)], domain="", onesided=1)
+    case("DFT", [real(2, 8, 1)], domain="", inverse=1)
     case("Inverse", [real(2, 3, 3)])
     case("ExpandDims", [real(2, 3), Weight(scalar(-1, numpy.int32))])
     case("CDist", [real(4, 3), real(5, 3)], metric="euclidean")

@@ -150,6 +150,9 @@ TEST_CASE("classical models") {
 TEST_CASE("Fourier transforms") {
   static constexpr Case kCases[] = {
       {"(float[2,16,1] x) => (y) { y = DFT(x) }", "f32[2,16,2]"},
+      {"(float[1,16,8,1] x) => (y) { y = DFT<onesided = 1>(x) }", "f32[1,16,5,2]"},
+      {"(float[1,16,8,1] x) => (y) <int64 a = {-3}> { y = DFT<onesided = 1>(x, , a) }",
+       "f32[1,9,8,2]"},
       {"(float[2,16,1] x) => (y) <int64 n = {8}, int64 a = {1}> { y = DFT<onesided = 1>(x, n, a) }",
        "f32[2,5,2]"},
       {"(float[2,9,2] x) => (y) <int64 n = {16}, int64 a = {1}> { y = DFT<onesided = 1, inverse = "
@@ -161,6 +164,7 @@ TEST_CASE("Fourier transforms") {
        "f32[2,9,11,2]"},
   };
   for (const Case& c : kCases) check(c, 20);
+  check({"(float[1,16,8,1] x) => (y) { y = DFT<onesided = 1>(x) }", "f32[1,9,8,2]"}, 17);
 }
 
 TEST_CASE("linear attention and convolutions that keep a state") {
@@ -232,6 +236,12 @@ TEST_CASE("operators of com.microsoft") {
       {"(float[1,9,9,3] x, float[4,3,3,3] w) => (y) { y = com.microsoft.NhwcConv(x, w) }",
        "f32[1,7,7,4]"},
       {"(float[2,3] x) => (y) { y = com.microsoft.FastGelu(x) }", "f32[2,3]"},
+      {"(float[1,2,4,4] x, float[1,2,3,2] g) => (y) { y = com.microsoft.GridSample(x, g) }",
+       "f32[1,2,2,3]"},
+      {"(float[2,7] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(x) }",
+       "f32[2,3,3]"},
+      {"(int8[2,7] x) => (y) { y = com.microsoft.ReduceSumInteger<axes = [1], keepdims = 0>(x) }",
+       "i32[2]"},
   };
   for (const Case& c : kCases) check(c, 17);
 }
