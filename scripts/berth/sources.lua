@@ -154,18 +154,21 @@ local function named(info, text)
   return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(text))
 end
 
--- A text that differs for functions that do something else: by their source and by what they hold, the
--- functions and tables among it too. A function moved within its file is the same.
---   RETURN  "a function (train.lua:12, 7f3a..)"
-function sources.of_function(f)
+-- The source of a function and what it holds, the functions and tables among it too, as one text.
+function sources.held_by(f)
   module_names = {}
   for name, module in pairs(package.loaded) do
     if type(module) == "table" or type(module) == "function" then module_names[module] = tostring(name) end
   end
   local out = {}
   describe(f, out, 0, {})
-  return named(debug.getinfo(f, "S"), table.concat(out, "\n"))
+  return table.concat(out, "\n")
 end
+
+-- A text that differs for functions that do something else: by their source and by what they hold. A function moved
+-- within its file is the same.
+--   RETURN  "a function (train.lua:12, 7f3a..)"
+function sources.of_function(f) return named(debug.getinfo(f, "S"), sources.held_by(f)) end
 
 -- The same by its source alone, for functions that hold what is of their process.
 function sources.of_text(f)

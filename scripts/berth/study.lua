@@ -21,8 +21,8 @@ local arguments = require "berth.arguments"
 local berth = require "berth"
 local known = require "berth.known"
 local processes = require "berth.processes"
+local origins = require "berth.study.origins"
 local report = require "berth.study.report"
-local sources = require "berth.sources"
 local space = require "berth.study.space"
 local statistics = require "berth.statistics"
 local store = require "berth.study.store"
@@ -55,8 +55,9 @@ local DEFAULTS = {
                         -- startup_runs of them (the median stopping rule of Golovin et al., "Google
                         -- Vizier", KDD 2017, section 3.2.2)
   retry = false,        -- run again what failed
-  mix = arguments.given "--mix",  -- also with results of another version of the script or of a module that it
-                        -- loaded, which is otherwise an error; `--mix` on the script's command line
+  mix = arguments.given "--mix",  -- also with results of another version of the script, of a module that it loaded
+                        -- or of arguments that the objective sees, which is otherwise an error; `--mix` on the
+                        -- script's command line
   program = false,      -- array: what runs a script; default { this program, "run" }
 }
 
@@ -235,7 +236,7 @@ function Run:finish(results)
   -- Told to end before it was through: it is to be run again.
   local state = self.stopped_at and "stopped" or berth.should_stop() and "waiting" or "done"
   self.kept:finish(self.id, state, { wall_s = berth.clock() - self.began_s, results = results,
-    script = self.script, sources = sources.text(sources.loaded(self.script_path)) })
+    script = self.script, sources = origins.text(self.script_path, self.own_arguments) })
 end
 
 function Run:fail(message)
@@ -245,31 +246,11 @@ function Run:fail(message)
     { wall_s = berth.clock() - self.began_s, error = message, script = self.script })
 end
 
--- A text that differs for a script that was changed.
-local function version_of(script)
-  for _, each in ipairs(sources.loaded(script)) do
-    if each.name == "script" then return ("%s (fnv1a %s)"):format(script, each.hash) end
-  end
-  return script
-end
-
--- Refuses a script that the study's results do not come from.
---   ARGS    script  its path here
-local function check_sources(kept, the_study, script, mix)
-  for _, each in ipairs(mix and {} or kept:sources(the_study.id)) do
-    local other = sources.changed(sources.read(each.text), script)
-    if other then
-      error(("%s: study '%s' has %d results of another %s: %s has changed since. Give the study another name, or "
-        .. "set mix = true (--mix) to put both under one median"):format(kept.path, the_study.name, each.runs,
-        other.name, other.path), 0)
-    end
-  end
-end
-
-local function new_run(kept, row, the_study, script, file)
-  local run = setmetatable({ kept = kept, id = row.id, number = row.number, seed = row.seed,
-    options = row.options, study = the_study, script = version_of(script), script_path = script, began_s = berth.clock(),
-    folder = ("%s.runs/%s/%04d"):format(file, the_study.name, row.number) }, Run)
+--   ARGS    own_arguments  of origins.of_arguments
+local function new_run(kept, row, the_study, script, file, own_arguments)
+  local run = setmetatable({ kept = kept, id = row.id, number = row.number, key = row.key, seed = row.seed,
+    options = row.options, study = the_study, script = origins.version_of(script), script_path = script,
+    own_arguments = own_arguments, began_s = berth.clock(), folder = ("%s.runs/%s/%04d"):format(file, the_study.name, row.number) }, Run)
   -- A plain function, so that it can be handed on.
   function run.should_stop() return run.stopped_at ~= nil or berth.should_stop() end
   return run
@@ -284,13 +265,15 @@ local function assigned()
 end
 
 -- The run that this process was started for.
-local function assigned_run(task, script)
+local function assigned_run(task, script, objective)
   if not processes.end_with(task.parent) then error("study: the process that runs it has ended", 0) end
   local kept = store.open(task.file, "open")
   local row = kept:taken(task.id, task.claim)
   if not row then error(("%s: run %d is no longer to be run"):format(task.file, task.id), 0) end
   for _, each in ipairs(kept:studies()) do
-    if each.id == row.study then return new_run(kept, row, each, script, task.file) end
+    if each.id == row.study then
+      return new_run(kept, row, each, script, task.file, origins.of_arguments(arg or {}, objective))
+    end
   end
 end
 
@@ -351,6 +334,9 @@ local function run_objective(run, objective)
   return fine, message
 end
 
+-- The arguments of a run's script.
+local function arguments_of(options) return options.arguments or not options.script and arg or {} end
+
 local Runner = {}
 Runner.__index = Runner
 
@@ -361,9 +347,7 @@ function Runner:start(row)
   local command = {}
   for i, text in ipairs(options.program or { processes.program(), "run" }) do command[i] = text end
   command[#command + 1] = options.script or arg[0]
-  for _, text in ipairs(options.arguments or not options.script and arg or {}) do
-    command[#command + 1] = tostring(text)
-  end
+  for _, text in ipairs(arguments_of(options)) do command[#command + 1] = tostring(text) end
   row.output = folder .. "/output.txt"
   local pid = processes.start(command, { output = row.output, environment = {
     [VARIABLE] = ("%d %d %s\n%s"):format(row.id, processes.own_id(), self.kept.claim, options.file) } })
@@ -426,16 +410,21 @@ function Runner:here()
     local row = self.kept:take(self.study.id, self.keys)
     if not row then return end
     self.taken = self.taken + 1
-    run_objective(new_run(self.kept, row, self.study, arg and arg[0], self.options.file),
+    run_objective(new_run(self.kept, row, self.study, arg and arg[0], self.options.file, self.own_arguments),
       self.options.objective)
     self:show()
   end
 end
 
--- In the process of one run: does it and ends, or is of another study of the script.
-local function run_assigned(task, options)
-  local run = assigned_run(task, arg and arg[0])
-  if run.study.name ~= options.name then return end
+-- In the process of one run: does it and ends, or is of another study.run of the script.
+--   ARGS    keys  of the runs that this study.run asks for, as a set
+local function run_assigned(task, options, keys)
+  if task.file ~= options.file then return end
+  local run = assigned_run(task, arg and arg[0], options.objective)
+  if run.study.name ~= options.name or not keys[run.key] then
+    run.kept:close()
+    return
+  end
   if not options.objective then error("study: a script that is run by a study calls study.current", 0) end
   local fine, message = run_objective(run, options.objective)
   run.kept:close()
@@ -449,25 +438,29 @@ end
 --   RETURN  the study, as study.open gives it; `interrupted` is true where Ctrl-C ended it
 function study.run(given)
   local options = read_options(given)
-  local runs = space.runs(options)
+  local runs, keys = space.runs(options), {}
+  for _, run in ipairs(runs) do keys[run.key] = true end
   local task = assigned()
   if task then
-    run_assigned(task, options)
+    run_assigned(task, options, keys)
     return study.open(options.file, options.name)
   end
   local kept = store.open(options.file)
-  local keys = {}
-  for _, run in ipairs(runs) do keys[run.key] = true end
   local id = kept:add(options, runs)
   local script = options.script or arg and arg[0]
-  local unmixed, why = pcall(check_sources, kept, kept:study(options.name), script, options.mix)
+  local own_arguments = origins.of_arguments(arguments_of(options), options.objective)
+  local unmixed, why = pcall(function()
+    if options.mix then return end
+    origins.check(kept, kept:study(options.name), script, own_arguments)
+    if options.objective then origins.check_objective(options.file, options.name, options.objective, keys) end
+  end)
   if not unmixed then
     kept:close()
     error(why, 0)
   end
   if options.retry then kept:retry(id) end
   local runner = setmetatable({ options = options, kept = kept, keys = keys, taken = 0, running = {},
-    busy = 0, stopping = false, study = kept:study(options.name) }, Runner)
+    busy = 0, stopping = false, own_arguments = own_arguments, study = kept:study(options.name) }, Runner)
   local fine, message = pcall(options.jobs == 0 and runner.here or runner.processes, runner)
   if not fine then
     for pid in pairs(runner.running) do processes.kill(pid) end

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kSweep = R"(
   local berth = require 'berth'
   local study = require 'berth.study'
-  local folder = arg[1]
+  local folder, crashes = arg[1], arg[2] == 'crash'
   local result = study.run {
     file = folder .. '/sweep.db', name = 'sweep', goal = 'us', jobs = 2, seeds = 3,
     space = { rate = { 1, 2 } }, limit = tonumber(arg[2]),
@@ -26,7 +26,7 @@ constexpr const char* kSweep = R"(
       while not io.open(folder .. '/go') do
         if run.should_stop() then break end
       end
-      if arg[2] == 'crash' and run.number == 3 then
+      if crashes and run.number == 3 then
         io.stderr:write('out of luck\n')
         os.exit(7)
       end
@@ -189,8 +189,45 @@ TEST_CASE("a script that has changed does not add to the results of the one befo
         std::string::npos);
   CHECK(work.berth({"run", "sweep.lua", "--mix"}).out == "2\n");
   CHECK(work.berth({"study", "show", "mixed.db"})
-            .out.find("MIXED: these are results of different code: script (2 versions)") !=
+            .out.find(
+                "MIXED: these are results of different code or arguments: script (2 versions)") !=
         std::string::npos);
+}
+
+TEST_CASE("a script runs several studies: each run is of the study.run that asked for it") {
+  if (!has_studies()) return;
+  const Workplace work;
+  work.write_text(
+      "loop.lua",
+      "local study = require 'berth.study'\n"
+      "for _, file in ipairs { 'a.db', 'b.db', 'b.db' } do\n"
+      "  calls = (calls or 0) + 1\n"
+      "  local call = calls\n"
+      "  local result = study.run { file = file, name = 'loop', seeds = 2,\n"
+      "    space = { call = { call } },\n"
+      "    objective = function(run) return 100 * call + run.seed end }\n"
+      "  for _, run in ipairs(result.runs) do io.write(run.results.value or '-', ' ') end\n"
+      "end\n");
+  const ProcessResult result = work.berth({"run", "loop.lua"});
+  CHECK(result.err == "");
+  CHECK(result.out == "101 102 201 202 201 202 301 302 ");
+}
+
+TEST_CASE("a script with another argument does not show the results of the one before") {
+  if (!has_studies()) return;
+  const Workplace work;
+  work.write_text("sweep.lua",
+                  "local value, seeds = tonumber(arg[1]), tonumber(arg[2])\n"
+                  "local result = require 'berth.study'.run { file = 'given.db', name = 'given',\n"
+                  "  seeds = seeds, objective = function() return value end }\n"
+                  "print(result.done)\n");
+  CHECK(work.berth({"run", "sweep.lua", "7", "1"}).out == "1\n");
+  CHECK(work.berth({"run", "sweep.lua", "7", "2"}).out == "2\n");
+  const ProcessResult refused = work.berth({"run", "sweep.lua", "8", "2"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("study 'given' has 1 results of other arguments: they were 7 1, and here "
+                         "they are 8 2") != std::string::npos);
+  CHECK(work.berth({"run", "sweep.lua", "8", "3", "--mix"}).out == "3\n");
 }
 
 TEST_CASE("a script asks for its run") {

@@ -2,7 +2,7 @@
 
 local known = require "berth.known"
 local plots = require "berth.plots"
-local sources = require "berth.sources"
+local origins = require "berth.study.origins"
 local space = require "berth.study.space"
 local statistics = require "berth.statistics"
 local store = require "berth.study.store"
@@ -178,27 +178,13 @@ local function run_rows(self)
   return rows, columns
 end
 
--- The files that differ between the runs with results: "script (2 versions), module net (3 versions)".
 local function mixed(self)
-  local versions, names = {}, {}
+  local texts = {}
   for _, run in ipairs(self.runs) do
     local with_results = run.state == "done" or run.state == "stopped"
-    for _, each in ipairs(sources.read(with_results and run.sources)) do
-      local seen = versions[each.name]
-      if not seen then
-        seen = { count = 0 }
-        versions[each.name], names[#names + 1] = seen, each.name
-      end
-      if not seen[each.hash] then seen[each.hash], seen.count = true, seen.count + 1 end
-    end
+    if with_results and run.sources then texts[#texts + 1] = run.sources end
   end
-  table.sort(names)
-  local texts = {}
-  for _, name in ipairs(names) do
-    local count = versions[name].count
-    if count > 1 then texts[#texts + 1] = ("%s (%d versions)"):format(name, count) end
-  end
-  return table.concat(texts, ", ")
+  return origins.mixed(texts)
 end
 
 -- A text for people: how far the study is, and its groups.
@@ -213,7 +199,7 @@ function Study:text(result)
       .. "seed, two-sided.\n"
   end
   if mixed(self) ~= "" then
-    text = text .. ("\nMIXED: these are results of different code: %s.\n"):format(mixed(self))
+    text = text .. ("\nMIXED: these are results of different code or arguments: %s.\n"):format(mixed(self))
   end
   for _, run in ipairs(self.runs) do
     if run.state == "failed" then

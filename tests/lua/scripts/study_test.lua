@@ -89,6 +89,46 @@ check.test("results of another script or module are not mixed with those that ar
   check.equal({ sources.hash "", sources.hash "foobar" }, { "cbf29ce484222325", "85944171f73967e8" })
 end)
 
+check.test("results of other arguments are not taken for those of these, if the objective sees the difference", function()
+  local before = arg
+  local function run(given_arguments, objective, more)
+    arg = given_arguments
+    arg[0] = before[0]
+    local options = given { file = folder .. "/arguments.db", name = "arguments", objective = objective }
+    for name, value in pairs(more or {}) do options[name] = value end
+    local fine, result = pcall(study.run, options)
+    arg = before
+    if not fine then error(result, 0) end
+    return result
+  end
+  local function of(model) return function() return #model end end
+  check.equal(run({ "a.onnx" }, of "a.onnx").done, 1)
+  -- How many runs there are is not of what one of them gives.
+  check.equal(run({ "a.onnx", "2" }, of "a.onnx", { seeds = 2 }).done, 2)
+  check.fails("study 'arguments' has 1 results of other arguments: they were a.onnx, and here they are 'another one.onnx'"
+    .. ".*mix = true", run, { "another one.onnx" }, of "another one.onnx", { seeds = 3 })
+  check.fails("other arguments", run, { "3" }, function() return #arg end)
+  local result = run({ "b.onnx" }, of "b.onnx", { seeds = 3, mix = true })
+  check.equal({ result.done, result:text():match "MIXED: (.-)%." },
+    { 3, "these are results of different code or arguments: arguments (2 versions)" })
+end)
+
+check.test("a loop over objectives with one name is refused, unless each asks for runs of its own", function()
+  local function run(name, factor, rate, more)
+    local options = given { file = folder .. "/loop.db", name = name, space = { rate = { rate } },
+      objective = function(each) return factor * each.options.rate end }
+    for key, value in pairs(more or {}) do options[key] = value end
+    return study.run(options)
+  end
+  run("loop", 1, 1)
+  check.fails("study 'loop' was run before by this script, with another objective. Give the study another name", run,
+    "loop", 2, 1)
+  check.equal(run("loop", 1, 1).done, 1)
+  check.equal(run("loop", 3, 2).runs[2].results.loss, 6)
+  check.equal(run("loop", 2, 1, { file = folder .. "/other_loop.db" }).runs[1].results.loss, 2)
+  check.equal(run("loop", 2, 1, { mix = true }).done, 2)
+end)
+
 check.test("the legend of a picture names what varies", function()
   local result = study.run(given { file = folder .. "/legend.db", name = "legend", space = { rate = { 0.1, 0.3 }, deep = { true } },
     objective = function(run) return run.options.rate end })
