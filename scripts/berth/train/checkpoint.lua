@@ -12,10 +12,35 @@ local checkpoint = {}
 local SETTINGS = { "reward", "baseline", "score", "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
   "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }
 
+-- The runtime that an evaluator gives for all on one device, where it simulates something else than its problem and says
+-- the same twice; a measurement says nothing of which hardware it is from.
+local function own_runtime(evaluator, problem)
+  local placement = problem:one_device(1)
+  local fine, us, again = pcall(function()
+    return evaluator:evaluate(placement).objective_us, evaluator:evaluate(placement).objective_us
+  end)
+  if fine and us == again and us ~= problem:evaluate(placement).objective_us then
+    return (" (%.9g us on one device)"):format(us)
+  end
+  return ""
+end
+
 -- The source of what a placement is worth.
-local function worth(evaluators)
-  if type(evaluators) == "function" then return sources.of_text(evaluators) end
-  return evaluators and evaluators[1]:measures() and "measured" or "simulated"
+local function worth(options, among_processes)
+  local evaluators = options.given.evaluators
+  if type(evaluators) == "function" then
+    return among_processes and sources.of_text(evaluators) or sources.of_function(evaluators)
+  end
+  local texts, seen = {}, {}
+  for i, evaluator in ipairs(evaluators or {}) do
+    local text = evaluator:measures() and "measured" or "simulated"
+    if text == "simulated" and options.checkpoint ~= "" and not among_processes then
+      text = text .. own_runtime(evaluator, options.problems[i])
+    end
+    if not seen[text] then texts[#texts + 1] = text end
+    seen[text] = true
+  end
+  return #texts > 0 and table.concat(texts, ", ") or "simulated"
 end
 
 -- The policy's own options: how it learns is among them.
@@ -27,9 +52,10 @@ local function add_policy(policy, settings)
   for name, value in pairs(policy:options()) do settings["of the policy, " .. name] = value end
 end
 
+--   ARGS    among_processes  whether it is compared with other processes', whose functions hold things of their own
 --   RETURN  as of berth.fingerprints
-function checkpoint.fingerprint(options)
-  local of = { settings = { evaluators = worth(options.given.evaluators) }, problems = {} }
+function checkpoint.fingerprint(options, among_processes)
+  local of = { settings = { evaluators = worth(options, among_processes) }, problems = {} }
   add_policy(options.given.policy, of.settings)
   for _, name in ipairs(SETTINGS) do
     local value = options[name]

@@ -28,7 +28,7 @@ local training = {}
 
 -- The same for everybody: what is trained, with what, by which Berth.
 local function fingerprint_of(options)
-  local of = checkpoint.fingerprint(options)
+  local of = checkpoint.fingerprint(options, true)
   of.settings.count = options.count
   return of
 end

@@ -369,6 +369,23 @@ check.test("a checkpoint of another training is refused with what differs", func
   end
   refused("the links and memory", chains:with(chains:costs(), machine(12345)))
   refused("the links and memory", chains:with(chains:costs(), machine(1e9, 54321)))
+  -- Channels, gaps and sizes change no route and no runtime on one device.
+  local shared = { name = chains:cluster():name(), devices = {}, links = {} }
+  for device = 1, chains:cluster():device_count() do shared.devices[device] = chains:cluster():device(device) end
+  shared.links[1] = chains:cluster():route(1, 2)
+  shared.links[1].src, shared.links[1].dst, shared.links[1].shares = "*", "*", { "bus" }
+  refused("the links and memory", chains:with(chains:costs(), berth.cluster(shared)))
+  local simulation = function(times)
+    return { berth.evaluator(chains, { evaluate = function(placements)
+      local found = {}
+      for i, placement in ipairs(placements) do found[i] = { objective_us = times * chains:evaluate(placement).objective_us } end
+      return found
+    end }) }
+  end
+  check.fails("option evaluators = simulated, and here it is simulated %(%d+ us on one device%)", train.episodes,
+    options { checkpoint = path, problems = { chains }, evaluators = simulation(1000) })
+  check.equal(train.episodes(options { checkpoint = path, count = 2, problems = { chains },
+    evaluators = simulation(1) }).updates, 2)
   refused("one_device_us", berth.problem { graph = chains:graph(), cluster = chains:cluster(), costs = chains:costs(),
     constraints = { { separate = { "op1", "op5" } } } })
   check.equal(read(path) == before, true)
