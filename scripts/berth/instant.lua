@@ -11,6 +11,7 @@
 -- the logarithm of the runtime, the least of the kept rules' on each problem.
 
 local berth = require "berth"
+local fingerprints = require "berth.fingerprints"
 local known = require "berth.known"
 local processes = require "berth.processes"
 local record = require "berth.record"
@@ -102,7 +103,8 @@ end
 --             draws     rules to try, default 300; each takes a pass over every problem
 --             keep      rules to keep, default 8: a pass by each of the first two is made first
 --             seed      default 1
---             record    file of runs that are done, as of berth.record: the same call goes on where it was stopped
+--             record    file of runs that are done, as of berth.record: the same call goes on where it was stopped; what
+--                       it holds of other problems is left alone
 --             progress  function of { draw =, draws =, log_us = the mean so far }
 --   RETURN  array of rules, best first; each an array of eleven weights
 function instant.learn(options)
@@ -111,14 +113,15 @@ function instant.learn(options)
   local draws, keep = options.draws or 300, options.keep or 8
   if type(problems) ~= "table" or #problems == 0 then error("instant.learn: name at least one problem", 2) end
   local runs, folder = record.open(options.record), processes.temporary_folder "berth-learn-"
-  local tried = {}
+  local tried, keys = {}, {}
+  for i, each in ipairs(problems) do keys[i] = fingerprints.key_of(each) end
   local fine, problem = pcall(function()
     for number = 1, draws do
       local kept = number > 1 and number > (1 - VARIED) * draws and best_together(tried, keep, #problems)
       local rule = kept and vary(kept[random:integer(#kept)], random) or draw(random)
       local log_us = {}
       for i, each in ipairs(problems) do
-        log_us[i] = math.log(runs.once(("%d: %s"):format(i, text_of(rule)), function()
+        log_us[i] = math.log(runs.once(("%s: %s"):format(keys[i], text_of(rule)), function()
           return pass_us(rule, each, folder)
         end))
       end

@@ -1,10 +1,11 @@
 -- Runs of an experiment that are done, in a file: a run that is there is not made again, so that the same command goes
 -- on where it was stopped.
 --
---   local runs = record.open(path)             -- path nil: in memory alone
+--   local runs = record.open(path, { seconds = options.seconds })  -- path nil: in memory alone
 --   local us = runs.once("inception 2", function() return measure() end)
 --
--- A line is a key, a tab, and numbers between tabs. Several processes may share a file where their keys differ.
+-- A line is a key, a tab, and numbers between tabs. Several processes may share a file where their keys differ. A key
+-- begins with the settings: what was run with others is another run.
 
 local berth = require "berth"
 
@@ -29,11 +30,23 @@ local function text_of(path)
   return text
 end
 
+-- Settings as one text, names in order.
+local function text_of_settings(settings)
+  local texts = {}
+  for name, value in pairs(settings or {}) do
+    local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
+    texts[#texts + 1] = ("%s=%s "):format(name, text:gsub("[\t\n]", " "))
+  end
+  table.sort(texts)
+  return table.concat(texts)
+end
+
+--   ARGS    settings  table, optional: everything besides the keys that the runs depend on
 --   RETURN  table: get(key): the numbers, or nil; keep(key, ..): numbers; once(key, make): those of the key, or what
 --           make() returns, which is kept. An error where the file cannot be written; once() fails where a stop was
 --           asked for while make() ran: what it returns then is what it had in a part of its time
-function record.open(path)
-  local done, runs = {}, {}
+function record.open(path, settings)
+  local done, runs, prefix = {}, {}, text_of_settings(settings)
   local text = text_of(path)
   -- The last line may have been cut off.
   for each in text:gmatch "([^\n]*)\n" do
@@ -43,22 +56,23 @@ function record.open(path)
   local before = text:find "[^\n]$" and "\n" or ""
 
   function runs.get(key)
-    if done[key] then return unpack(done[key]) end
+    local numbers = done[prefix .. key]
+    if numbers then return unpack(numbers) end
   end
 
   function runs.keep(key, ...)
-    done[key] = { ... }
+    done[prefix .. key] = { ... }
     if not path then return end
     local out = assert(io.open(path, "a"))
-    local fields = { key }
-    for i, number in ipairs { ... } do fields[i + 1] = ("%.9g"):format(number) end
+    local fields = { prefix .. key }
+    for i, number in ipairs { ... } do fields[i + 1] = ("%.17g"):format(number) end
     out:write(before, table.concat(fields, "\t"), "\n")
     out:close()
     before = ""
   end
 
   function runs.once(key, make)
-    if not done[key] then
+    if not done[prefix .. key] then
       local numbers = { make() }
       if berth.should_stop() then error(("stopped within '%s', which is not kept"):format(key), 0) end
       runs.keep(key, unpack(numbers))

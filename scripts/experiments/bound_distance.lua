@@ -98,7 +98,7 @@ for _, text in ipairs(models) do
   local whole
   for _, count in ipairs(options.parts) do
     local row = { name = asked.name }
-    row.groups, row.ops, row.bound_us, row.best_us, row.proven_us = runs.once(("%s %d parts %gs"):format(asked.name, count, options.seconds), function()
+    row.groups, row.ops, row.bound_us, row.best_us, row.proven_us = runs.once(("%s %d parts %gs"):format(text, count, options.seconds), function()
       whole = whole or asked.problem()
       local problem, groups = contracted(whole, count)
       local bound_us = problem:bound()

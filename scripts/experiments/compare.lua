@@ -79,7 +79,8 @@ if #rows == 0 then line.usage "--policies: name at least one" end
 
 -- 3. The runs.
 
-local runs = record.open(options.record)
+local runs = record.open(options.record, { groups = options.groups, threads = options.threads,
+  same_start = options.same_start, shares = options.shares })
 
 -- The numbers of a run: the objective (infinite where nothing fits), seconds, placements, the best that a policy that
 -- learns saw (nan of the others), and the best objective after each share of the seconds. nil and the error's first

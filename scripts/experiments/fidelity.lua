@@ -272,11 +272,13 @@ local function measured_row(text)
 end
 
 local machine = berth.backend(options.backend, options.device_options):description()
-local runs = record.open(options.record)
+local of = options.device_options
+local runs = record.open(options.record, { machine = machine, backend = options.backend, devices = of.devices,
+  threads = of.threads, bandwidth = of.bandwidth_bytes_per_s, latency = of.latency_us, placements = options.placements,
+  warm_up = options.warm_up, repeats = options.repeats, seed = options.seed })
 
 local function row_of(text)
-  local key = table.concat({ text, machine, options.placements, options.repeats, options.seed }, ", ")
-  local numbers = { runs.once(key, function() return measured_row(text) end) }
+  local numbers = { runs.once(text, function() return measured_row(text) end) }
   local row = { model = (text:match "^(.-):" or text):match "[^/]+$":gsub("%..*$", ""), points = {} }
   for i, name in ipairs(FIGURES) do row[name] = numbers[i] end
   for i = #FIGURES + 1, #numbers, 2 do table.insert(row.points, { numbers[i], numbers[i + 1] }) end

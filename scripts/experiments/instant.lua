@@ -187,7 +187,7 @@ for _, text in ipairs(options.models) do
     of_models[cluster] = { name = "models, " .. cluster, problems = {} }
     sets[#sets + 1] = of_models[cluster]
   end
-  table.insert(of_models[cluster].problems, { name = asked.name, make = asked.problem })
+  table.insert(of_models[cluster].problems, { name = text, make = asked.problem })
 end
 
 local function measure(each)

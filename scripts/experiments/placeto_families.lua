@@ -215,7 +215,11 @@ end
 
 -- 5. All of them.
 
-local runs = record.open(options.record)
+local depends = {}
+for _, name in ipairs { "groups", "train", "test", "updates", "own", "rnn", "ahead", "budget", "machines" } do
+  depends[name] = options[name]
+end
+local runs = record.open(options.record, depends)
 local ONCE = {
   single = function(problem) return placed_us(problem, "single", {}) end,
   random = random_us,

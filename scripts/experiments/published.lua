@@ -59,7 +59,7 @@ if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part 
 -- 1. Runs: seconds per step (inf: nothing fits; nan: the time ended before the policy had placed all groups by
 -- itself), evaluations, updates, wall seconds.
 
-local runs = record.open(options.record)
+local runs = record.open(options.record, { models = options.models })
 
 local function run_of(key)
   local s, evaluations, updates, wall = runs.get(key)

@@ -42,7 +42,8 @@ line.read({ ... }, options.problems, {
 if #options.problems == 0 then
   options.problems = { "examples/models/inception_v3.onnx@batch=32:k80x4" }
 end
-local runs = record.open(options.record)
+local runs = record.open(options.record, { measurements = options.measurements, alone = options.alone,
+  moves = options.moves })
 
 -- 2. Hardware.
 
@@ -176,19 +177,20 @@ local ORDER = { "best of n", "bandit", "mcmc", "runtimes", "tune" }
 local problems = {}
 for i, text in ipairs(options.problems) do
   problems[i] = arguments.problem(text) or line.usage(("'%s' is no MODEL:CLUSTER"):format(text))
+  problems[i].text = text
 end
 
 local done = {}
 local function run_cell(each, seed)
   each.made = each.made or each.problem()
-  local key = ("%s %d "):format(each.name, seed)
+  local key = ("%s %d "):format(each.text, seed)
   local real, told = hardware(each.made, seed)
   local cell = { name = each.name, seed = seed, curves = {} }
   cell.truth_us = runs.once(key .. "truth", function() return real:evaluate(auto(real, seed)).objective_us end)
   cell.told_us = runs.once(key .. "told", function() return real:evaluate(auto(told, seed)).objective_us end)
   for _, method in ipairs(ORDER) do
     cell.curves[method] = { runs.once(key .. method, function()
-      return unpack(methods[method](each.made, real, seed, each.name), 1, options.measurements)
+      return unpack(methods[method](each.made, real, seed, each.text), 1, options.measurements)
     end) }
   end
   done[#done + 1] = cell

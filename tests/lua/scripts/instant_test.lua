@@ -47,6 +47,12 @@ check.test("rules are learned, kept in a file and used", function()
   check.equal(instant.learn(options), rules)
   check.equal(lines_of(options.record), 40)
 
+  -- Other problems have none of it, also where they stand at the same place.
+  local others = { record = options.record, draws = 20, keep = 3, seed = 4, problems = { problem_of(3, 7), problems[2] } }
+  local fresh = instant.learn { problems = others.problems, draws = 20, keep = 3, seed = 4 }
+  check.equal(instant.learn(others), fresh)
+  check.equal(lines_of(options.record) > 40, true)
+
   instant.save(path, rules)
   for i, problem in ipairs(problems) do
     local _, outcome = berth.policy("instant", { weights = path, passes = 8 }):place(problem)

@@ -21,6 +21,17 @@ check.test("what is done is read, and not made again", function()
   check.equal(made, 1)
 end)
 
+check.test("what was run with other settings is another run, and numbers stay as they were to the last bit", function()
+  local path = folder .. "/settings"
+  local third = 1 / 3
+  record.open(path, { seconds = 1, shares = { 1, 2 } }).keep("a", third)
+  check.equal(record.open(path, { shares = { 1, 2 }, seconds = 1 }).get "a", third)
+  check.equal(record.open(path, { seconds = 2, shares = { 1, 2 } }).get "a", nil)
+  check.equal(record.open(path, { seconds = 1, shares = { 1 } }).get "a", nil)
+  check.equal(record.open(path, { seconds = 1, shares = { 1, 2 }, groups = 8 }).get "a", nil)
+  check.equal(record.open(path).get "a", nil)
+end)
+
 check.test("what was cut off is made again, and spoils no other line", function()
   local path = folder .. "/cut"
   local file = assert(io.open(path, "w"))
