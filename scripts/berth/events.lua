@@ -7,6 +7,7 @@
 
 local bit = require "bit"
 local ffi = require "ffi"
+local files = require "berth.files"
 local processes = require "berth.processes"
 
 local events = {}
@@ -65,19 +66,12 @@ local function event(time_s, body)
   return record(field(1, 1, bytes_of("double[1]", { time_s })) .. body)
 end
 
-local function content_of(path)
-  local file = io.open(path, "rb")
-  if not file then return "" end
-  local content = file:read "*a"
-  file:close()
-  return content or ""  -- of a folder there is none
-end
+local function content_of(path) return files.read(path) or "" end
 
 -- Opens `path` for appending with `kept` as its content.
-local function reopened(path, kept, what)
-  local file, problem = io.open(path, kept == content_of(path) and "ab" or "wb")
-  if not file then error(("the %s cannot be opened: %s"):format(what, problem), 3) end
-  if kept ~= "" and file:seek "end" == 0 then file:write(kept) end
+local function reopened(path, kept)
+  local file = files.stream(path, kept == content_of(path) and "a" or "w")
+  if kept ~= "" and file.size() == 0 then file.write(kept) end
   return file
 end
 
@@ -141,9 +135,9 @@ end
 --             close()
 function events.tensorboard(path, last)
   path = event_file(path)
-  local file = reopened(path, records_until(content_of(path), last or math.huge), "event file")
+  local file = reopened(path, records_until(content_of(path), last or math.huge))
   local log = {}
-  if file:seek "end" == 0 then file:write(event(os.time(), message(3, "brain.Event:2"))) end
+  if file.size() == 0 then file.write(event(os.time(), message(3, "brain.Event:2"))) end
   function log.write(step, values, time_s)
     local tags = {}
     for tag in pairs(values) do tags[#tags + 1] = tag end
@@ -153,11 +147,10 @@ function events.tensorboard(path, last)
       summary[#summary + 1] = message(1,
         message(1, tag) .. field(2, 5, bytes_of("float[1]", { values[tag] })))
     end
-    file:write(event(time_s or os.time(),
+    file.write(event(time_s or os.time(),
       field(2, 0, varint(step)) .. message(5, table.concat(summary))))
-    file:flush()
   end
-  function log.close() file:close() end
+  log.close = file.close
   return log
 end
 
@@ -167,8 +160,8 @@ end
 --   RETURN  table with write(values by name), close()
 function events.csv(path, columns, last)
   local content = content_of(path)
-  local file = reopened(path, last and rows_until(content, last) or content, "table")
-  if file:seek "end" == 0 then file:write(table.concat(columns, ","), "\n") end
+  local file = reopened(path, last and rows_until(content, last) or content)
+  if file.size() == 0 then file.write(table.concat(columns, ","), "\n") end
   local log = {}
   function log.write(values)
     local row = {}
@@ -176,10 +169,9 @@ function events.csv(path, columns, last)
       local value = values[column]
       row[i] = type(value) == "number" and ("%.9g"):format(value) or tostring(value or "")
     end
-    file:write(table.concat(row, ","), "\n")
-    file:flush()
+    file.write(table.concat(row, ","), "\n")
   end
-  function log.close() file:close() end
+  log.close = file.close
   return log
 end
 

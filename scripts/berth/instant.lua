@@ -11,6 +11,7 @@
 -- the logarithm of the runtime, the least of the kept rules' on each problem.
 
 local berth = require "berth"
+local files = require "berth.files"
 local fingerprints = require "berth.fingerprints"
 local known = require "berth.known"
 local processes = require "berth.processes"
@@ -60,9 +61,7 @@ end
 function instant.save(path, rules)
   local lines = { "berth.instant/2" }
   for _, rule in ipairs(rules) do lines[#lines + 1] = text_of(rule) end
-  local file = assert(io.open(path, "w"))
-  file:write(table.concat(lines, "\n"), "\n")
-  file:close()
+  files.write(path, table.concat(lines, "\n"), "\n")
 end
 
 -- The runtime of one pass by the rule, in microseconds.

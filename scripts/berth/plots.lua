@@ -10,6 +10,7 @@
 -- All take title, x and y (texts of the axes), x_log and y_log (true: logarithmic), and theme ("light",
 -- "dark"; default: the reader's), and return SVG text.
 
+local files = require "berth.files"
 local known = require "berth.known"
 
 local plots = {}
@@ -476,13 +477,7 @@ function plots.save(path, svg, options)
   if ending ~= "svg" then
     error(("plots.save: %s: no picture of this kind; name it .svg or .png"):format(path), 2)
   end
-  local file, problem = io.open(path, "wb")
-  if not file then error("plots.save: the picture cannot be written: " .. problem, 2) end
-  local fine, why = file:write(svg)
-  local closed, later = file:close()
-  if not fine or not closed then
-    error(("plots.save: %s is not complete: %s"):format(path, why or later), 2)
-  end
+  files.write(path, svg)
 end
 
 return plots

@@ -8,6 +8,7 @@
 -- begins with the settings: what was run with others is another run.
 
 local berth = require "berth"
+local files = require "berth.files"
 
 local record = {}
 
@@ -21,13 +22,6 @@ local function read(text)
     numbers[#numbers + 1] = number
   end
   return key, numbers
-end
-
-local function text_of(path)
-  local file = path and io.open(path)
-  local text = file and file:read "*a" or ""
-  if file then file:close() end
-  return text
 end
 
 -- Settings as one text, names in order.
@@ -47,7 +41,7 @@ end
 --           asked for while make() ran: what it returns then is what it had in a part of its time
 function record.open(path, settings)
   local done, runs, prefix = {}, {}, text_of_settings(settings)
-  local text = text_of(path)
+  local text = path and files.read(path) or ""
   -- The last line may have been cut off.
   for each in text:gmatch "([^\n]*)\n" do
     local key, numbers = read(each)
@@ -63,11 +57,9 @@ function record.open(path, settings)
   function runs.keep(key, ...)
     done[prefix .. key] = { ... }
     if not path then return end
-    local out = assert(io.open(path, "a"))
     local fields = { prefix .. key }
     for i, number in ipairs { ... } do fields[i + 1] = ("%.17g"):format(number) end
-    out:write(before, table.concat(fields, "\t"), "\n")
-    out:close()
+    files.append(path, before, table.concat(fields, "\t"), "\n")
     before = ""
   end
 

@@ -11,6 +11,7 @@
 
 local berth = require "berth"
 local course = require "berth.train.course"
+local files = require "berth.files"
 local options = require "berth.train.options"
 local processes = require "berth.processes"
 local ranking = require "berth.train.ranking"
@@ -89,20 +90,18 @@ end
 -- writes; it replaces the file.
 --   ARGS    path, what  the file; what is trained, as a name
 function train.log_progress(path, what)
-  local file = assert(io.open(path, "w"))
+  local file = files.stream(path, "w")
   local began_s = berth.clock()
   local function quoted(text)
     return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
   end
-  file:write(('{"format": "berth.events/1", "event": "start", "policy": %s, "host": %s, "pid": %d}\n'):format(
+  file.write(('{"format": "berth.events/1", "event": "start", "policy": %s, "host": %s, "pid": %d}\n'):format(
     quoted(what), quoted(processes.host()), processes.own_id()))
-  file:flush()
   return function(record)
     local best = record.best_us < math.huge and ('"best_us": %.17g, '):format(record.best_us) or ""
-    file:write(('{"event": "%s", "policy": %s, "time_s": %.3f, %s"text": %s}\n'):format(
+    file.write(('{"event": "%s", "policy": %s, "time_s": %.3f, %s"text": %s}\n'):format(
       record.update < record.count and "progress" or "end", quoted(what), berth.clock() - began_s, best,
       quoted(train.progress_line(record))))
-    file:flush()
   end
 end
 

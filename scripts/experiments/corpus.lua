@@ -21,6 +21,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
+local files = require "berth.files"
 local statistics = require "berth.statistics"
 local plots = require "berth.plots"
 local tables = require "berth.tables"
@@ -99,8 +100,7 @@ local function write(record)
     if type(value) == "number" then value = ("%.17g"):format(value) end
     fields[i] = (tostring(value == nil and "" or value):gsub("[,\r\n]", " "))
   end
-  results:write(table.concat(fields, ","), "\n")
-  results:flush()  -- what a crash leaves behind says where it was
+  results.write(table.concat(fields, ","), "\n")  -- what a crash leaves behind says where it was
 end
 
 local function key_of(record) return record.graph .. " " .. record.cluster .. " " .. record.policy end
@@ -191,9 +191,8 @@ if not options.summary then
     open[key_of(record)] = record.state == "begun" and record or nil
     done[key_of(record)] = true
   end
-  local fresh = not io.open(results_path)
-  results = assert(io.open(results_path, "a"))
-  if fresh then results:write(table.concat(FIELDS, ","), "\n") end
+  results = files.stream(results_path, "a")
+  if results.size() == 0 then results.write(table.concat(FIELDS, ","), "\n") end
   for _, record in pairs(open) do
     record.state = "crashed"
     write(record)
@@ -206,7 +205,7 @@ if not options.summary then
       run(entry, policies, done)
     end
   end
-  results:close()
+  results.close()
 end
 
 -- 5. The tables.

@@ -14,6 +14,7 @@
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local files = require "berth.files"
 local tables = require "berth.tables"
 
 local DECODER = { batch = 1, sequence_length = 1, past_sequence_length = 4095 }
@@ -159,11 +160,9 @@ for number, pair in ipairs(PAIRS) do
 end
 
 if options.cells then
-  local file = assert(io.open(options.cells, "w"))
-  file:write(tables.csv(cells, { { key = "pair" }, { key = "tool" }, { key = "ms", format = "%.3f" },
+  files.write(options.cells, tables.csv(cells, { { key = "pair" }, { key = "tool" }, { key = "ms", format = "%.3f" },
     { key = "cuts" }, { key = "own" }, { key = "own_ms", format = "%.3f" }, { key = "own_cuts" },
     { key = "seconds", format = "%.1f" }, { key = "why" } }))
-  file:close()
 end
 local columns = { { key = "pair", title = "model on machine" } }
 for _, tool in ipairs(options.tools) do columns[#columns + 1] = { key = tool } end

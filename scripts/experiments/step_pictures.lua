@@ -5,6 +5,7 @@
 -- A row per device. Work is grey, what replicas reduce blue; links are left out. All steps have one scale of time.
 
 local arguments = require "berth.arguments"
+local files = require "berth.files"
 
 local PLOT, ROW, HEAD, LEFT = 900, 12, 26, 60
 local SOURCE_LEFT, SOURCE_PLOT, DEVICE = 150, 900, 24 -- of engine/show/reports/timeline_svg.cpp
@@ -91,9 +92,7 @@ for _, step in ipairs(steps) do
   y = y + 8
 end
 
-local file = assert(io.open(output, "wb"))
-file:write(('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d"><style>' ..
+files.write(output, ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d"><style>' ..
   'text{font:10px system-ui,sans-serif;fill:#24292f}.h{font-size:12px;font-weight:600}.r{fill:#f0f2f4}' ..
   '.w{fill:#8c959f}.d{fill:#0969da}</style><rect width="%d" height="%d" fill="#fff"/>\n'):format(
   LEFT + PLOT + 10, y, LEFT + PLOT + 10, y, LEFT + PLOT + 10, y), table.concat(parts, "\n"), "\n</svg>\n")
-file:close()

@@ -20,6 +20,7 @@
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
 local berth = require "berth"
+local files = require "berth.files"
 local plots = require "berth.plots"
 local processes = require "berth.processes"
 local rewards = require "berth.rewards"
@@ -91,9 +92,7 @@ local function train_once()
     workers = { controllers = options.controllers, mode = options.mode, calibrate = false, lease_s = 600 },
     -- Shared by all processes that have learned: the next one goes on with the file.
     progress = function(record)
-      local curve = assert(io.open(options.record .. ".curve", "a"))
-      curve:write(("%.3f %d\n"):format(berth.clock(), record.measured))
-      curve:close()
+      files.append(options.record .. ".curve", ("%.3f %d\n"):format(berth.clock(), record.measured))
     end,
     -- Uses the time of day, so that a process that is killed and started again does not begin its minutes anew.
     should_stop = function()
@@ -101,9 +100,8 @@ local function train_once()
     end,
   }
   if workers.rank() > 0 then return end
-  local file = assert(io.open(options.record, "w"))
-  file:write(("%d %d %.6f\n"):format(result.updates, result.measured, result.best[1].evaluation.runtime_us))
-  file:close()
+  files.write(options.record,
+    ("%d %d %.6f\n"):format(result.updates, result.measured, result.best[1].evaluation.runtime_us))
 end
 
 if parts[1] == "train" then return train_once() end

@@ -10,6 +10,7 @@
 -- and nothing is said then), and what it finds is simulated: the best by the evaluator is returned.
 
 local berth = require "berth"
+local files = require "berth.files"
 
 local MOST_GROUPS = 600
 local folder = debug.getinfo(1, "S").source:match "^@(.*)[/\\][^/\\]*$" or "."
@@ -19,8 +20,8 @@ local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 -- Everything that the solver needs, as lines of numbers; cp_sat.py says which.
 local function write_problem(path, problem, start, known_us)
   local graph, cluster, groups = problem:graph(), problem:cluster(), problem:groups()
-  local file = assert(io.open(path, "w"))
-  local function write(...) file:write(table.concat({ ... }, " "), "\n") end
+  local lines = {}
+  local function write(...) lines[#lines + 1] = table.concat({ ... }, " ") end
   local function number(value) return value == math.huge and "inf" or ("%.17g"):format(value) end
   local dataflow = problem:semantics() == "dataflow"
   write(graph:op_count(), cluster:device_count(), groups:count(), dataflow and 1 or 0, number(known_us))
@@ -50,7 +51,7 @@ local function write_problem(path, problem, start, known_us)
       write("edge", edge.src, op, edge.tensor and number(graph:tensor_bytes(edge.tensor)) or -1)
     end
   end
-  file:close()
+  files.write(path, table.concat(lines, "\n"), "\n")
 end
 
 -- Placements in the order in which they were found, the bound and the solver's own words.

@@ -4,6 +4,7 @@
 
 local bit = require "bit"
 local ffi = require "ffi"
+local files = require "berth.files"
 
 -- Numbers of both formats are little-endian, as is every machine that LuaJIT and LibTorch share here.
 assert(ffi.abi "le", "berth.torch: files are read on little-endian machines alone")
@@ -49,26 +50,10 @@ return function(torch)
   local bytes = require "berth.torch.bytes" (torch)
 
   local function read_file(path)
-    local file, problem = io.open(path, "rb")
-    if not file then error(problem, 0) end
-    local text = file:read "*a"
-    file:close()
-    if not text then error(path .. ": it is a folder; name a file", 0) end
-    return text
+    return files.read(path) or error(path .. ": No such file or directory", 0)
   end
 
-  -- Whole or not at all.
-  local function write_file(path, parts)
-    local file, problem = io.open(path .. ".part", "wb")
-    if not file then error(problem, 0) end
-    local fine, why = file:write(table.concat(parts))
-    local closed, later = file:close()
-    if fine and closed then fine, why = os.rename(path .. ".part", path) end
-    if not fine or not closed then
-      os.remove(path .. ".part")
-      error(("%s: it cannot be written: %s"):format(path, why or later), 0)
-    end
-  end
+  local function write_file(path, parts) files.write(path, table.concat(parts)) end
 
   local function sorted_names(tensors, what)
     local names = {}

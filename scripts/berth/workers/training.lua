@@ -15,6 +15,7 @@ local berth = require "berth"
 local checkpoint = require "berth.train.checkpoint"
 local course = require "berth.train.course"
 local ffi = require "ffi"
+local files = require "berth.files"
 local measuring = require "berth.workers.measuring"
 local notes = require "berth.notes"
 local ranking = require "berth.train.ranking"
@@ -129,9 +130,7 @@ function Learner:keep_state()
   self.kept_s = berth.clock()
   local path = os.tmpname()
   checkpoint.save(path, self.options, self.own.state, self.own.memories)
-  local file = assert(io.open(path, "rb"))
-  local content = file:read "*a"
-  file:close()
+  local content = files.read(path)
   os.remove(path)
   self.store:set(self.prefix .. "state", content)
 end
@@ -141,9 +140,7 @@ function Learner:take_up()
   local content = self.store:get(self.prefix .. "state")
   if not content then return end
   local path = os.tmpname()
-  local file = assert(io.open(path, "wb"))
-  file:write(content)
-  file:close()
+  files.write(path, content)
   local fine, message = pcall(checkpoint.resume, path, "the store", self.options, self.own.state,
     self.own.memories)
   os.remove(path)

@@ -181,7 +181,7 @@ check.test("pictures are files, of SVG and where librsvg is there of PNG", funct
   plots.save(folder .. "/a.svg", svg)
   check.equal(io.open(folder .. "/a.svg"):read "*a", svg)
   check.fails("a.gif: no picture of this kind; name it .svg or .png", plots.save, "a.gif", svg)
-  check.fails("cannot be written: .*nowhere", plots.save, folder .. "/nowhere/a.svg", svg)
+  check.fails("cannot write '.*nowhere/a.svg': No such file", plots.save, folder .. "/nowhere/a.svg", svg)
   local ffi = require "ffi"
   local load = ffi.load
   ffi.load = function() error "no such library" end
