@@ -17,6 +17,7 @@
 local berth = require "berth"
 local beliefs = require "berth.tune.beliefs"
 local known = require "berth.known"
+local measured = require "berth.tune.measured"
 local statistics = require "berth.statistics"
 
 local tune = {}
@@ -31,80 +32,12 @@ tune.DEFAULTS = {
 -- Draws from the posterior, for intervals; and how often a placement is drawn anew that was measured before.
 local ENSEMBLE, TRIES = 32, 3
 
--- The file of measurements -------------------------------------------------------------------------
---
--- A line that says of what they are, then one for each: runtime, 1 if it fits, busy times, devices by op.
-
-local function head_of(problem)
-  local graph, cluster, names = problem:graph(), problem:cluster(), {}
-  for d = 1, cluster:device_count() do names[d] = cluster:device(d).name end
-  return ("berth.tune/1\t%s\t%d ops\t%s"):format(graph:name():gsub("[\t\n]", " "), graph:op_count(),
-    table.concat(names, ","))
-end
-
-local function numbers_of(text)
-  local numbers = {}
-  for item in text:gmatch "[^,]+" do
-    numbers[#numbers + 1] = tonumber(item)
-    if not numbers[#numbers] then return nil end
-  end
-  return numbers
-end
-
-local function read_measured(path, problem)
-  local file = io.open(path)
-  if not file then return {} end
-  local text = file:read "*a"
-  file:close()
-  local head, rest = text:match "^([^\n]*)\n(.*)$"
-  if head ~= head_of(problem) then
-    error(("tune: %s has measurements of something else (%s; these would be of %s); name another file, or remove it")
-      :format(path, (head or text:sub(1, 60)):gsub("\t", ", "), (head_of(problem):gsub("\t", ", "))), 0)
-  end
-  local measured = {}
-  -- The last line may have been cut off.
-  for line in rest:gmatch "([^\n]*)\n" do
-    local us, fits, busy, devices = line:match "^(%S+)\t([01])\t([^\t]*)\t([^\t]+)$"
-    local placement = devices and numbers_of(devices)
-    if not tonumber(us) or not placement or #placement ~= problem:graph():op_count() then
-      error(("tune: %s: line %d is no measurement; remove it or the file"):format(path, #measured + 2), 0)
-    end
-    measured[#measured + 1] = { placement = placement, evaluation = { objective_us = tonumber(us), feasible = fits == "1",
-      busy_us = numbers_of(busy) } }
-  end
-  return measured
-end
-
-local function open_record(path, problem)
-  if not path or path == "" then return {}, function() end end
-  local measured = read_measured(path, problem)
-  local lines = { head_of(problem) }
-  local function line_of(each)
-    local busy = {}
-    for d, us in ipairs(each.evaluation.busy_us or {}) do busy[d] = ("%.9g"):format(us) end
-    return ("%.9g\t%d\t%s\t%s"):format(each.evaluation.objective_us, each.evaluation.feasible ~= false and 1 or 0,
-      table.concat(busy, ","), table.concat(each.placement, ","))
-  end
-  for _, each in ipairs(measured) do lines[#lines + 1] = line_of(each) end
-  -- Written anew, so that a line that was cut off is no part of the next.
-  local file = assert(io.open(path, "w"))
-  file:write(table.concat(lines, "\n"), "\n")
-  file:close()
-  return measured, function(each)
-    local out = assert(io.open(path, "a"))
-    out:write(line_of(each), "\n")
-    out:close()
-  end
-end
-
 -- Proposing and learning -----------------------------------------------------------------------
 
 local Tuning = {}
 Tuning.__index = Tuning
 
 local function key_of(placement) return table.concat(placement, ",") end
-
-local function fits(evaluation) return evaluation.feasible ~= false end
 
 -- A placement that is good under these values of the beliefs.
 function Tuning:placed(values, seed)
@@ -132,12 +65,10 @@ function Tuning:propose(number, also)
   return placement
 end
 
-function Tuning:take(each, predicted_us)
-  local measured = self.measured
-  measured[#measured + 1] = each
+function Tuning:take(each)
+  self.measured[#self.measured + 1] = each
   self.seen[key_of(each.placement)] = true
-  if not fits(each.evaluation) then return end
-  each.predicted_us = predicted_us
+  if not measured.usable(each.evaluation) then return end
   if not self.best or each.evaluation.objective_us < self.best.evaluation.objective_us then self.best = each end
   self.beliefs:learn(each.placement, each.evaluation)
 end
@@ -173,7 +104,7 @@ end
 local function errors_of(self)
   local assumed, learnt = {}, {}
   for _, each in ipairs(self.measured) do
-    if fits(each.evaluation) then
+    if measured.usable(each.evaluation) then
       local us = each.evaluation.objective_us
       assumed[#assumed + 1] = math.abs(self.given.problem:evaluate(each.placement).objective_us / us - 1)
       if each.predicted_us and #assumed > 1 then learnt[#learnt + 1] = math.abs(each.predicted_us / us - 1) end
@@ -193,12 +124,13 @@ end
 --           measured: array of { placement, evaluation, predicted_us }; factors: array of { type, kind, factor, low,
 --           high, us }, how much longer ops take than assumed, by their time under the assumed costs, with the interval
 --           of 80 %; assumed_error, predicted_error: medians of the relative errors of runtimes, under the assumed costs
---           and, for the later half, by what was known before each was measured. nil where nothing that fits was measured
+--           and, for the later half, by what was known before each was measured; useless: how many measurements gave no
+--           runtime, for the placement did not fit or the hardware said 0 or no number. nil where all did
 function tune.run(given)
   local options = read_given(given)
   local self = setmetatable({ given = given, options = options, beliefs = beliefs.new(given.problem, given.prior),
     measured = {}, seen = {} }, Tuning)
-  local before, keep = open_record(given.record, given.problem)
+  local before, keep = measured.open(given.record, given.problem, { seed = options.seed })
   for _, each in ipairs(before) do self:take(each) end
   local function tell()
     if given.progress and self.best then
@@ -217,19 +149,23 @@ function tune.run(given)
     local now, predicted = self.beliefs:posed(), {}
     for i, placement in ipairs(placements) do predicted[i] = now:evaluate(placement).objective_us end
     for i, evaluation in ipairs(given.evaluator:batch(placements)) do
-      local each = { placement = placements[i], evaluation = evaluation }
+      local each = { placement = placements[i], evaluation = evaluation, predicted_us = predicted[i] }
       keep(each)
-      self:take(each, predicted[i])
+      self:take(each)
     end
     tell()
   end
   if not self.best then return nil end
+  local useless = 0
+  for _, each in ipairs(self.measured) do
+    if not measured.usable(each.evaluation) then useless = useless + 1 end
+  end
   local costs, cluster = self.beliefs:figures()
   local assumed, predicted = errors_of(self)
   return { placement = self.best.placement, evaluation = self.best.evaluation, costs = costs, cluster = cluster,
     problem = given.problem:with(costs, cluster), measured = self.measured,
     factors = self.beliefs:factors(berth.random(options.seed), ENSEMBLE), assumed_error = assumed,
-    predicted_error = predicted }
+    predicted_error = predicted, useless = useless }
 end
 
 -- The policy ---------------------------------------------------------------------------------------
@@ -265,6 +201,10 @@ function tune.register()
         progress = function(best_us, text) context:progress(best_us, text) end }
       if not found then berth.infeasible("none of the placements that were measured fits") end
       context:note(note_of(found))
+      if found.useless > 0 then
+        context:note(("%d of the measurements gave no runtime and taught nothing: the placement did not fit, or its runtime "
+          .. "was no number above 0"):format(found.useless))
+      end
       if options.costs ~= "" then found.costs:save(options.costs, problem:graph(), found.cluster) end
       if options.machine ~= "" then found.cluster:save(options.machine) end
       return found.placement

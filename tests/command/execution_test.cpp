@@ -312,7 +312,7 @@ TEST_CASE("what cannot be executed is said with the fix") {
       {{"tune", machine.model, "--backend", "cpu", "--measurements", "1", "--record",
         "machine.json"},
        1,
-       "measurements of something else"},
+       "no file of measurements of this format"},
       {{"place", machine.model, "--policy", "single", "--evaluator", "guess"}, 2, "simulate"},
       {{"place", machine.model, "--policy", "single", "--evaluator", "measure", "--objective",
         "throughput"},

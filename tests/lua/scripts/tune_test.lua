@@ -145,9 +145,66 @@ check.test("a record is gone on from, also where its last line is cut off", func
   check.equal(seen, { 1, 1 })
   for i, each in ipairs(found.measured) do check.equal(each.placement, whole.measured[i].placement) end
   check.equal(#run(5).measured, 5)
-  check.fails("tune.record has measurements of something else.*independent, 6 ops", function()
-    tune.run { problem = problem_of({ "A" }, ASSUMED), evaluator = runtimes(hardware), record = path }
-  end)
+  check.equal({ found.predicted_error, found.assumed_error }, { whole.predicted_error, whole.assumed_error })
+  for op = 1, #TYPES do check.equal(found.problem:cost_us(op, 1), whole.problem:cost_us(op, 1)) end
+end)
+
+check.test("a record of something else is refused with what differs", function()
+  local path = folder .. "/other.record"
+  local problem, hardware = problem_of(TYPES, ASSUMED), problem_of(TYPES, TRUE)
+  local function run(other, more)
+    local given = { problem = other, evaluator = runtimes(hardware), measurements = 2, moves = 50, record = path }
+    for name, value in pairs(more or {}) do given[name] = value end
+    return tune.run(given)
+  end
+  run(problem)
+  local function refused(what, ...)
+    check.fails("other.record has measurements of something else: " .. what .. " is .*; name another file, or remove it",
+      run, ...)
+  end
+  refused("problem 1, groups", problem_of({ "A" }, ASSUMED))
+  refused("problem 1, the costs", problem_of(TYPES, TRUE))
+  refused("problem 1, the links and memory", problem_of(TYPES, ASSUMED, 7))
+  refused("problem 1, the groups and what constraints allow", berth.problem { graph = problem:graph(),
+    cluster = problem:cluster(), costs = problem:costs(), constraints = { { pin = "op1", to = "a" } } })
+  refused("option seed", problem, { seed = 5 })
+  check.equal(#run(problem).measured, 2)
+end)
+
+check.test("what is no measurement is told by its line", function()
+  local path, files = folder .. "/damaged.record", require "berth.files"
+  local problem = problem_of({ "A", "B" }, ASSUMED)
+  local function run()
+    return tune.run { problem = problem, evaluator = runtimes(problem), measurements = 1, moves = 50, record = path }
+  end
+  run()
+  local head = files.read(path):match "^[^\n]*\n"
+  for _, line in ipairs { "0\t1\t-\t\t1,1", "nan\t1\t-\t\t1,1", "-5\t1\t-\t\t1,1", "inf\t1\t-\t\t1,1", "9\t1\t-\t\t1,3",
+    "9\t1\t-\t\t1", "9\t1\t-\tnan,1\t1,1", "9\t1\t-\t1,1,1\t1,1", "9\t2\t-\t\t1,1", "nothing" } do
+    files.write(path, head, line, "\n")
+    check.fails("damaged.record: line 2 is no measurement; remove it or the file", run)
+  end
+  files.write(path, "berth.tune/1\tx\n")
+  check.fails("damaged.record is no file of measurements of this format %(berth.tune/2%)", run)
+  check.fails("cannot read '.*': Is a directory; name a file, and no folder", tune.run, { problem = problem,
+    evaluator = runtimes(problem), record = folder })
+end)
+
+check.test("a runtime that is none teaches nothing, and the search goes on", function()
+  local hardware, count = problem_of(TYPES, TRUE), 0
+  local path = folder .. "/useless.record"
+  local function run()
+    local evaluator = berth.evaluator(hardware, { evaluate = function(placements)
+      count = count + 1
+      return { { objective_us = ({ math.huge, 0 })[count] or hardware:evaluate(placements[1]).objective_us } }
+    end })
+    return tune.run { problem = problem_of(TYPES, ASSUMED), evaluator = evaluator, measurements = 6, moves = 50,
+      record = path }
+  end
+  local found = run()
+  check.equal({ #found.measured, found.useless, found.evaluation.objective_us > 0 }, { 6, 2, true })
+  local again = run()
+  check.equal({ count, again.useless, again.placement }, { 6, 2, found.placement })
 end)
 
 check.test("several are measured at once where that is asked, and none twice among them", function()
