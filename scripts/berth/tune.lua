@@ -73,12 +73,22 @@ function Tuning:take(each)
   self.beliefs:learn(each.placement, each.evaluation)
 end
 
+function Tuning:measure(placements, keep)
+  local now, predicted = self.beliefs:posed(), {}
+  for i, placement in ipairs(placements) do predicted[i] = now:evaluate(placement).objective_us end
+  for i, evaluation in ipairs(self.given.evaluator:batch(placements)) do
+    local each = { placement = placements[i], evaluation = evaluation, predicted_us = predicted[i] }
+    keep(each)
+    self:take(each)
+  end
+end
+
 local function read_given(given)
   if type(given) ~= "table" or not given.problem or not given.evaluator then
     error("tune: a table with 'problem' and 'evaluator' expected", 3)
   end
   local taken = { problem = true, evaluator = true, record = true, initial = true, progress = true, should_stop = true,
-    prior = true }
+    prior = true, reference = true }
   for name, default in pairs(tune.DEFAULTS) do taken[name] = default end
   local options = {}
   for name in pairs(given) do
@@ -119,7 +129,8 @@ end
 -- Measures placements and learns costs from them.
 --   ARGS    given  table: problem (berth.Problem with the assumed costs), evaluator (of the hardware: only the
 --                  objective_us of its evaluations is needed, busy_us helps), of DEFAULTS; optional record (a file that a
---                  later call goes on from), initial (placements), progress(best_us, text), should_stop()
+--                  later call goes on from), initial (placements), reference (a placement that is measured first, besides
+--                  the others), progress(best_us, text), should_stop()
 --   RETURN  table: placement and evaluation of the best one measured; costs, cluster and problem, the most likely;
 --           measured: array of { placement, evaluation, predicted_us }; factors: array of { type, kind, factor, low,
 --           high, us }, how much longer ops take than assumed, by their time under the assumed costs, with the interval
@@ -139,20 +150,19 @@ function tune.run(given)
     end
   end
   tell()
-  while #self.measured < options.measurements do
+  local besides = given.reference and 1 or 0
+  if given.reference and not self.seen[key_of(given.reference)] then
+    self:measure({ given.reference }, keep)
+    tell()
+  end
+  while #self.measured < options.measurements + besides do
     -- Ctrl-C ends it in any case.
     if #self.measured > 0 and (berth.should_stop() or given.should_stop and given.should_stop()) then break end
     local placements, also = {}, {}
-    for i = 1, math.min(options.batch, options.measurements - #self.measured) do
-      placements[i] = self:propose(#self.measured + i, also)
+    for i = 1, math.min(options.batch, options.measurements + besides - #self.measured) do
+      placements[i] = self:propose(#self.measured - besides + i, also)
     end
-    local now, predicted = self.beliefs:posed(), {}
-    for i, placement in ipairs(placements) do predicted[i] = now:evaluate(placement).objective_us end
-    for i, evaluation in ipairs(given.evaluator:batch(placements)) do
-      local each = { placement = placements[i], evaluation = evaluation, predicted_us = predicted[i] }
-      keep(each)
-      self:take(each)
-    end
+    self:measure(placements, keep)
     tell()
   end
   if not self.best then return nil end
@@ -170,9 +180,9 @@ end
 
 -- The policy ---------------------------------------------------------------------------------------
 
-local function note_of(found)
-  local text = ("%d placements were measured; the assumed costs predict them %.0f %% off (median)"):format(
-    #found.measured, 100 * found.assumed_error)
+local function note_of(found, single)
+  local text = ("%d placements were measured%s; the assumed costs predict them %.0f %% off (median)"):format(
+    #found.measured - (single and 1 or 0), single and (", and one device (%s)"):format(single.text) or "", 100 * found.assumed_error)
   if found.predicted_error then
     text = text .. (", the learnt ones predicted the later half %.0f %% off"):format(100 * found.predicted_error)
   end
@@ -186,7 +196,7 @@ function tune.register()
     name = "tune", version = "1.0",
     description = "learns the costs from a few measured placements; the evaluator is the hardware",
     options = {
-      { name = "measurements", default = tune.DEFAULTS.measurements, at_least = 1, meaning = "placements to measure" },
+      { name = "measurements", default = tune.DEFAULTS.measurements, at_least = 1, meaning = "placements to measure, besides the one on one device" },
       { name = "batch", default = tune.DEFAULTS.batch, at_least = 1, meaning = "how many are measured at a time" },
       { name = "moves", default = tune.DEFAULTS.moves, at_least = 1, meaning = "moves of `auto` for each placement" },
       { name = "record", default = "", meaning = "a file of the measurements, to go on from" },
@@ -195,12 +205,14 @@ function tune.register()
     },
     place = function(problem, evaluator, context)
       local options = context:options()
+      -- Everything is compared with the runtime on one device, so that nothing slower than it may be the answer.
+      local single = problem:single()
       local found = tune.run { problem = problem, evaluator = evaluator, measurements = options.measurements,
         batch = options.batch, moves = options.moves, record = options.record, seed = context:seed(),
-        initial = context:initial(), should_stop = function() return context:should_stop() end,
+        reference = single and single.placement, initial = context:initial(), should_stop = function() return context:should_stop() end,
         progress = function(best_us, text) context:progress(best_us, text) end }
       if not found then berth.infeasible("none of the placements that were measured fits") end
-      context:note(note_of(found))
+      context:note(note_of(found, single))
       if found.useless > 0 then
         context:note(("%d of the measurements gave no runtime and taught nothing: the placement did not fit, or its runtime "
           .. "was no number above 0"):format(found.useless))
