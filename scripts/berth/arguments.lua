@@ -42,6 +42,17 @@ function arguments.policy(text)
   return name, options
 end
 
+-- "FILE" or, with dynamic dimensions, "FILE@batch=4,sequence=64".
+--
+-- RETURN  the file, and the dimensions by name; nil where the text gives none
+function arguments.model(text)
+  local file, sizes = text:match "^(.-)@([%w_]+=%d+[%w_=,]*)$"
+  if not file then return text end
+  local dims = {}
+  for name, size in sizes:gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
+  return file, dims
+end
+
 -- "FILE:CLUSTER" or, with dynamic dimensions, "FILE@batch=4,sequence=64:CLUSTER", where CLUSTER is a preset or a
 -- berth.cluster/1 file.
 --
@@ -52,13 +63,11 @@ end
 function arguments.problem(text, given)
   local what, cluster = text:match "^(.+):([^:]+)$"
   if not what then return nil end
-  local file, sizes = what:match "^(.-)@(.*)$"
-  local dims = {}
-  for name, size in (sizes or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
+  local file, dims = arguments.model(what)
   return {
     name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
     problem = function()
-      local fields = { graph = berth.load(file or what, { dims = sizes and dims }), cluster = cluster }
+      local fields = { graph = berth.load(file, { dims = dims }), cluster = cluster }
       for key, value in pairs(given or {}) do fields[key] = value end
       return berth.problem(fields)
     end,

@@ -30,8 +30,8 @@ local RANGES = { arrive = { 0.2, 0.1, 4 }, send = { 0.2, 0.1, 4 }, join = { 0.15
                  transfers = { 0.5, 0.03, 2 }, share = { 0.4, 0.005, 0.3 }, bind = { 0.3, 0.1, 4 } }
 -- Share of the draws that vary rules that are kept; and by which factor at most, one way or the other.
 local VARIED, FACTOR = 0.4, 2
--- Runtime of a pass that fits nowhere, in microseconds.
-local NOTHING = 1e9
+-- The logarithm by which a pass that does not fit is compared with others: worse than any runtime.
+local UNFIT = math.log(1e15)
 
 local function uniform(random) return random:integer(2 ^ 30) / 2 ^ 30 end
 
@@ -64,37 +64,42 @@ function instant.save(path, rules)
   files.write(path, table.concat(lines, "\n"), "\n")
 end
 
--- The runtime of one pass by the rule, in microseconds.
+-- The runtime of one pass by the rule, in microseconds; math.huge where it does not fit, and then why.
 local function pass_us(rule, problem, folder)
   local path = folder .. "/rule.weights"
   instant.save(path, { rule })
-  local fine, _, outcome = pcall(function()
+  local fine, placement, outcome = pcall(function()
     return berth.policy("instant", { weights = path, passes = 1 }):place(problem, { seed = 1 })
   end)
   if berth.should_stop() then error("stopped", 0) end
-  return fine and outcome.feasible and outcome.objective_us or NOTHING
+  if fine and outcome.feasible then return outcome.objective_us end
+  return math.huge, not fine and tostring(placement):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "") or "its placement does not fit"
 end
 
--- The best `keep` of tried = { { rule =, log_us = { by problem } }, .. } together, best first, and their mean.
+-- The best `keep` of tried = { { rule =, log_us = { by problem } }, .. } together, best first, the mean of the problems
+-- that one of them fits (nil for none), and how many none fits.
 local function best_together(tried, keep, problems)
   local kept, least = {}, {}
-  for i = 1, problems do least[i] = math.log(NOTHING) end
+  for i = 1, problems do least[i] = UNFIT end
   local function with(each)
     local sum = 0
     for i = 1, problems do sum = sum + math.min(least[i], each.log_us[i]) end
     return sum / problems
   end
-  local reached
   for _ = 1, math.min(keep, #tried) do
     local best, least_sum = nil, math.huge
     for _, each in ipairs(tried) do
       local sum = with(each)
       if sum < least_sum then best, least_sum = each, sum end
     end
-    kept[#kept + 1], reached = best.rule, least_sum
+    kept[#kept + 1] = best.rule
     for i = 1, problems do least[i] = math.min(least[i], best.log_us[i]) end
   end
-  return kept, reached
+  local fit = {}
+  for i = 1, problems do
+    if least[i] < UNFIT then fit[#fit + 1] = least[i] end
+  end
+  return kept, #fit > 0 and statistics.mean(fit) or nil, problems - #fit
 end
 
 -- Learns rules.
@@ -104,15 +109,16 @@ end
 --             seed      default 1
 --             record    file of runs that are done, as of berth.record: the same call goes on where it was stopped; what
 --                       it holds of other problems is left alone
---             progress  function of { draw =, draws =, log_us = the mean so far }
---   RETURN  array of rules, best first; each an array of eleven weights
+--             progress  function of { draw =, draws =, log_us = the mean so far, of the problems that a pass fits;
+--                       nil where that is none, unfit = how many it fits not }
+--   RETURN  array of rules, best first; each an array of eleven weights. An error where no pass fits any problem
 function instant.learn(options)
   known.check("instant.learn", options, { "problems", "draws", "keep", "seed", "record", "progress" })
   local problems, random = options.problems, berth.random(options.seed or 1)
   local draws, keep = options.draws or 300, options.keep or 8
   if type(problems) ~= "table" or #problems == 0 then error("instant.learn: name at least one problem", 2) end
   local runs, folder = record.open(options.record), processes.temporary_folder "berth-learn-"
-  local tried, keys = {}, {}
+  local tried, keys, unfit_because = {}, {}, nil
   for i, each in ipairs(problems) do keys[i] = fingerprints.key_of(each) end
   local fine, problem = pcall(function()
     for number = 1, draws do
@@ -121,32 +127,42 @@ function instant.learn(options)
       local log_us = {}
       for i, each in ipairs(problems) do
         log_us[i] = math.log(runs.once(("%s: %s"):format(keys[i], text_of(rule)), function()
-          return pass_us(rule, each, folder)
+          local us, why = pass_us(rule, each, folder)
+          unfit_because = why or unfit_because
+          return us
         end))
       end
       tried[number] = { rule = rule, log_us = log_us }
       if options.progress and number % 10 == 0 then
-        local _, reached = best_together(tried, keep, #problems)
-        options.progress { draw = number, draws = draws, log_us = reached }
+        local _, reached, unfit = best_together(tried, keep, #problems)
+        options.progress { draw = number, draws = draws, log_us = reached, unfit = unfit }
       end
     end
   end)
   processes.remove_all(folder)
   if not fine then error(problem, 0) end
-  return (best_together(tried, keep, #problems))
+  local rules, reached = best_together(tried, keep, #problems)
+  if not reached then
+    error(("instant.learn: no pass fits any of the problems, so that there is nothing to learn from; give devices with more "
+      .. "memory%s"):format(unfit_because and " (" .. unfit_because .. ")" or ""), 2)
+  end
+  return rules
 end
 
--- The mean ratio of one pass's runtime to one device's, over `problems`, of the best of `rules`.
+-- The mean ratio of one pass's runtime to one device's, of the best of `rules`.
+--   RETURN  the ratio, of the problems that a pass fits, and one device too; nil where that is none
+--           how many these are
+--           how many a pass fits
 function instant.ratio(rules, problems)
-  local folder, logs = processes.temporary_folder "berth-learn-", {}
-  for i, problem in ipairs(problems) do
-    logs[i] = math.huge
-    for _, rule in ipairs(rules) do logs[i] = math.min(logs[i], math.log(pass_us(rule, problem, folder))) end
-    local single = problem:single()
-    logs[i] = logs[i] - math.log(single and single.evaluation.objective_us or NOTHING)
+  local folder, logs, fits = processes.temporary_folder "berth-learn-", {}, 0
+  for _, problem in ipairs(problems) do
+    local least_us, single = math.huge, problem:single()
+    for _, rule in ipairs(rules) do least_us = math.min(least_us, (pass_us(rule, problem, folder))) end
+    if least_us < math.huge then fits = fits + 1 end
+    if least_us < math.huge and single then logs[#logs + 1] = math.log(least_us / single.evaluation.objective_us) end
   end
   processes.remove_all(folder)
-  return math.exp(statistics.mean(logs))
+  return #logs > 0 and math.exp(statistics.mean(logs)) or nil, #logs, fits
 end
 
 return instant

@@ -1,5 +1,6 @@
 // learn: rules for `instant` from models.
 #include "berth.h"
+#include "support/data.h"
 
 using namespace berth::test;
 
@@ -29,4 +30,34 @@ TEST_CASE("learn says what is wrong before it begins") {
   CHECK(complaint("diamond.graph.json", "no/folder/mine.weights").find("cannot write") !=
         std::string::npos);
   CHECK(work.berth({"learn", "diamond.graph.json", "-o", "mine.weights"}).status == 2);
+  CHECK(!std::filesystem::exists(work / "mine.weights"));
+}
+
+TEST_CASE("learn tells what the loader says, and takes dimensions with the model") {
+  const Workplace work;
+  const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
+  const auto learned = [&](const std::string& model) {
+    return work.berth(
+        {"learn", model, "--machines", "k80x2", "--draws", "1", "--keep", "1", "-o", "x.weights"});
+  };
+  const ProcessResult ran = learned(cnn);
+  if (ran.err.find("no frontend") != std::string::npos) return;  // built without ONNX
+  CHECK(ran.err.find("berth: note: dimensions not given are taken as 1: 'batch'") !=
+        std::string::npos);
+  CHECK(ran.err.find("takes dimensions with the model: FILE@NAME=SIZE") != std::string::npos);
+  CHECK(learned(cnn + "@batch=8").err.find("dimensions not given") == std::string::npos);
+}
+
+TEST_CASE("learn tells where nothing fits, and writes no rules") {
+  const Workplace work;
+  work.write_text(
+      "small.cluster.json",
+      R"({"format": "berth.cluster/1", "name": "small", "devices": [{"name": "a", "kind": "gpu",
+          "memory_bytes": 1}, {"name": "b", "kind": "gpu", "memory_bytes": 1}],
+          "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 1}]})");
+  const ProcessResult ran = work.berth({"learn", "diamond.graph.json", "--machines",
+                                        "small.cluster.json", "--draws", "2", "-o", "x.weights"});
+  CHECK(ran.status == 1);
+  CHECK(ran.err.find("no pass fits any of the problems") != std::string::npos);
+  CHECK(!std::filesystem::exists(work / "x.weights"));
 }

@@ -16,6 +16,8 @@ end)
 check.test("a graph and its machine, with sizes of dynamic dimensions", function()
   local asked = arguments.problem "models/a.onnx@batch=4,sequence=64:machines/own.json"
   check.equal(asked.name, "a.onnx@batch=4,sequence=64, own.json")
+  check.equal({ arguments.model "models/a.onnx@batch=4,sequence=64" }, { "models/a.onnx", { batch = 4, sequence = 64 } })
+  check.equal({ arguments.model "models/a@b.onnx" }, { "models/a@b.onnx" })
   check.equal(arguments.problem "models/a.onnx", nil)
   local problem = arguments.problem(root .. "examples/models/tiny_cnn.onnx:k80x2").problem()
   check.equal(problem:cluster():name(), "k80x2")

@@ -5,7 +5,7 @@ local check = require "check"
 local instant = require "berth.instant"
 
 -- Two chains of `count` ops that end in one, on two devices.
-local function problem_of(count, bytes)
+local function problem_of(count, bytes, memory_bytes)
   local builder = berth.graph_builder "chains"
   local last = builder:add_op("last", "Op")
   for chain = 1, 2 do
@@ -17,7 +17,8 @@ local function problem_of(count, bytes)
     end
     builder:add_input(last, tensor)
   end
-  local cluster = berth.cluster { name = "two", devices = { { name = "a", kind = "x" }, { name = "b", kind = "x" } },
+  local cluster = berth.cluster { name = "two", devices = { { name = "a", kind = "x", memory_bytes = memory_bytes },
+      { name = "b", kind = "x", memory_bytes = memory_bytes } },
     links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e6 } } }
   local graph, us = builder:build(), {}
   for op = 1, graph:op_count() do us[op] = 10 end
@@ -60,6 +61,24 @@ check.test("rules are learned, kept in a file and used", function()
     check.near(outcome.objective_us, i == 1 and 61 or 30)
   end
   check.equal(instant.ratio(rules, problems) <= instant.ratio({ rules[1] }, problems), true)
+end)
+
+check.test("what fits nowhere is no runtime, and what one device does not hold is compared with none", function()
+  local fits, nowhere = problem_of(2, 1), problem_of(5, 100, 50)
+  local seen
+  local rules = instant.learn { problems = { fits, nowhere }, draws = 10, keep = 2, progress = function(at) seen = at end }
+  check.equal({ seen.unfit, seen.log_us < math.log(100) }, { 1, true })
+  check.equal({ select(2, instant.ratio(rules, { fits, nowhere })) }, { 1, 1 })
+  check.near((instant.ratio(rules, { fits, nowhere })), (instant.ratio(rules, { fits })))
+  check.fails("no pass fits any of the problems.*give devices with more memory .*memory is short", instant.learn,
+    { problems = { nowhere }, draws = 3 })
+  -- Both devices together hold what one does not.
+  local builder = berth.graph_builder "weights"
+  for i = 1, 2 do builder:set_param_bytes(builder:add_op("op" .. i, "Op"), 40) end
+  local graph, cluster = builder:build(), problem_of(1, 1, 70):cluster()
+  local apart = berth.problem { graph = graph, cluster = cluster, costs = berth.costs({ us = { x = { 1, 1 } } }, graph, cluster) }
+  check.equal(apart:single(), nil)
+  check.equal({ instant.ratio(rules, { apart }) }, { nil, 0, 1 })
 end)
 
 check.test("rules need problems", function()
