@@ -38,8 +38,8 @@ TEST_CASE("settings that change nothing in this run are said") {
     CHECK(ran.status == 0);
     return ran.err.find(part) != std::string::npos;
   };
-  const char* const kSteps = "counts with objective=throughput alone";
-  const char* const kBackend = "executes with evaluator=measure alone";
+  const char* const kSteps = "steps in flight count with objective=throughput alone";
+  const char* const kBackend = "a backend executes with evaluator=measure alone";
   CHECK(noted({"--in-flight", "4"}, kSteps));
   CHECK_FALSE(noted({"--in-flight", "4", "--objective", "throughput"}, kSteps));
   CHECK(noted({"--backend", "cpu"}, kBackend));

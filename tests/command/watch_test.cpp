@@ -166,6 +166,16 @@ TEST_CASE("a log that another search writes is refused, and stays as it is") {
   CHECK(work.berth({"watch", "log.jsonl"}).status == 0);
 }
 
+TEST_CASE("a log that cannot be written is told, and the search goes on") {
+  const Workplace work;
+  const ProcessResult placed =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                  "heft", "--log", "/dev/full"});
+  CHECK(placed.status != 2);
+  CHECK(placed.err.find("/dev/full: cannot be written any more") != std::string::npos);
+  CHECK(placed.out.find("wrote /dev/full") == std::string::npos);
+}
+
 TEST_CASE("watch and --log say what they cannot read and write") {
   const Workplace work;
   work.write_text("broken.jsonl", "{\"event\":\"start\"}\nnot json\n");

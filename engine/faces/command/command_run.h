@@ -26,6 +26,7 @@ class CommandRun {
   [[nodiscard]] const RunHooks& hooks() const { return hooks_; }
   /// Lua on this engine. Throws Error(unsupported) in a build without it.
   [[nodiscard]] Scripts& scripts();
+  [[nodiscard]] bool log_is_whole() const { return log_ == nullptr || log_->is_whole(); }
 
  private:
   void begins(const Task& task, const Origin& origin, double budget_s);

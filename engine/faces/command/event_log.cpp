@@ -29,7 +29,7 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-EventLog::EventLog(const std::filesystem::path& path) {
+EventLog::EventLog(const std::filesystem::path& path) : path_(path.string()) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::io, fmt::format("cannot write --log '{}': {}", path.string(), why));
   };
@@ -54,8 +54,12 @@ double EventLog::now_s() const {
 void EventLog::write(Json event) {
   // A log that cannot be written any more, on a full disk say, is no reason to lose the search.
   const std::string line = event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::fwrite(line.data(), 1, line.size(), file_.get());
-  std::fflush(file_.get());
+  const bool is_written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
+                          std::fflush(file_.get()) == 0;
+  if (is_written || failed_) return;
+  failed_ = true;
+  log_warning(fmt::format("{}: cannot be written any more: {}; the log is not whole", path_,
+                          std::generic_category().message(errno)));
 }
 
 void EventLog::start(const Problem& problem, const Origin& origin, double budget_s,

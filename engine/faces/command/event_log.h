@@ -27,6 +27,8 @@ class EventLog {
   void progress(double best_us, const std::string& text);
   void end(const Outcome& outcome);
   void fail(const std::string& why);
+  /// Whether all of it could be written so far; the first line that could not was told.
+  [[nodiscard]] bool is_whole() const noexcept { return !failed_; }
 
  private:
   void write(nlohmann::ordered_json event);
@@ -35,7 +37,9 @@ class EventLog {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
+  bool failed_ = false;
   std::mutex mutex_;
   std::string policy_;
   std::chrono::steady_clock::time_point began_;

@@ -33,8 +33,8 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
   if (speed_up > kFaster) {
     verdict = fmt::format("this placement is {} as fast", format_factor(speed_up));
   } else if (speed_up < kSlower) {
-    verdict = fmt::format("FASTER than this placement, {} as fast; --policy single gives it",
-                          format_factor(1 / speed_up));
+    verdict = fmt::format("FASTER than this placement, {} as fast{}", format_factor(1 / speed_up),
+                          outcome.origin.policy == "tune" ? "" : "; --policy single gives it");
   }
   return {
       "one device", format_us(outcome.best_single.evaluation.objective_us),

@@ -117,7 +117,7 @@ int run_place(const PlaceOptions& options) {
   }
   const std::vector<std::string> failed = write_targets(settings, plans, frontend.get(), outcome);
   const auto written = [&](const Target& target) {
-    return !plans.failed(target.option) &&
+    return !plans.failed(target.option) && (target.option != "--log" || run.log_is_whole()) &&
            std::find(failed.begin(), failed.end(), target.option) == failed.end();
   };
   const bool whole = std::all_of(targets.begin(), targets.end(), written);

@@ -313,12 +313,15 @@ std::shared_ptr<const Groups> groups_of(const Posed& posed) {
 /// Settings that say nothing about this run; whoever gave them expects more of them.
 void note_unused(const Settings& settings, std::vector<std::string>& notes) {
   if (settings.in_flight && settings.objective != Objective::throughput) {
-    notes.push_back(cat(settings.place("in_flight"),
-                        "counts with objective=throughput alone; a step by itself is simulated"));
+    notes.push_back(
+        cat(settings.place("in_flight"),
+            "steps in flight count with objective=throughput alone; a step by itself is "
+            "simulated"));
   }
   if (settings.backend && settings.evaluator != EvaluatorKind::measure) {
-    notes.push_back(cat(settings.place("backend"),
-                        "executes with evaluator=measure alone; placements are simulated"));
+    notes.push_back(
+        cat(settings.place("backend"),
+            "a backend executes with evaluator=measure alone; placements are simulated"));
   }
 }
 
