@@ -117,6 +117,21 @@ TEST_CASE("profile writes costs and a machine that simulate takes, and remembers
   CHECK(simulated["runtime_us"] > 0);
 }
 
+TEST_CASE("costs of another batch are told where they are used") {
+  const Machine machine;
+  const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
+  json_of(machine.berth({"profile", cnn, "--batch", "1", "--backend", "cpu", "--repeats", "3", "-o",
+                         "costs.json", "--cluster-output", "measured.json", "--json"}));
+  const auto said = [&](const char* batch) {
+    return machine
+        .berth({"place", cnn, "--batch", batch, "--cluster", "measured.json", "--costs",
+                "costs.json", "--policy", "single"})
+        .err;
+  };
+  CHECK(said("64").find("measure it for this batch") != std::string::npos);
+  CHECK(said("1").find("measure it for this batch") == std::string::npos);
+}
+
 TEST_CASE(
     "what a profile measured as one is placed as one, and told where a placement has it apart") {
   const Machine machine;

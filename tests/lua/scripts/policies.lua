@@ -230,6 +230,12 @@ check.test("a failing progress ends a search, whatever the policy was at", funct
   end
 end)
 
+check.test("auto tells which of the policies named to it failed", function()
+  register(function() error "out of ideas" end)
+  local _, outcome = berth.policy("auto", { from = "test,heft" }):place(models.problem(), { budget_s = 0.1 })
+  check.equal(table.concat(outcome.notes, "\n"):find("some failed:.*test: .*out of ideas") ~= nil, true)
+end)
+
 check.test("a NUL character in a name is refused, and cuts no message", function()
   check.fails("NUL characters expected; one follows 'au'", berth.policy, "au\0to")
   check.fails("NUL characters expected; one follows 'mo'", berth.policy, "auto", { from = "mo\0re" })
