@@ -12,6 +12,7 @@ namespace berth::onnx_frontend {
 inline constexpr std::uint32_t kModelGraph = 7;
 inline constexpr std::uint32_t kModelConfiguration = 26;  // IR 11
 inline constexpr std::uint32_t kGraphNode = 1;
+inline constexpr std::uint32_t kInitializer = 5;
 inline constexpr std::uint32_t kNodeOverload = 8;  // IR 10
 inline constexpr std::uint32_t kNodeOutput = 2;
 inline constexpr std::uint32_t kNodeMetadata = 9;        // IR 10

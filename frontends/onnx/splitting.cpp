@@ -3,9 +3,7 @@
 #include "onnx/splitting.h"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <optional>
@@ -20,6 +18,7 @@
 #include "onnx/inference.h"
 #include "onnx/model.h"
 #include "onnx/node_devices.h"
+#include "onnx/part_weights.h"
 #include "onnx/program.h"
 #include "onnx/replacement.h"
 #include "onnx/skeleton.h"
@@ -40,11 +39,9 @@ using frontend::WireReader;
 using frontend::WireType;
 
 // Fields of GraphProto and TensorProto.
-constexpr std::uint32_t kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
-                        kQuantization = 14, kSparseInitializer = 15;
-constexpr std::uint32_t kTensorName = 8, kExternalData = 13, kFirst = 1;
-/// Bytes of external data that are copied at once.
-constexpr std::size_t kChunk = 1 << 20;
+constexpr std::uint32_t kInput = 11, kOutput = 12, kValueInfo = 13, kQuantization = 14,
+                        kSparseInitializer = 15;
+constexpr std::uint32_t kTensorName = 8, kFirst = 1;
 
 constexpr int kNoPart = -1;
 
@@ -258,90 +255,6 @@ std::vector<Content> contents_of(const Model& model, const Parts& parts) {
   return contents;
 }
 
-std::string name_in(std::string_view message, std::uint32_t field, const std::string& file) {
-  for (WireReader reader(message, 0, file); reader.next();) {
-    if (reader.is_bytes(field)) return std::string(reader.payload());
-  }
-  return {};
-}
-
-/// Copies slices of the model's external data into one file of a part.
-class Weights {
- public:
-  Weights(const fs::path& model, fs::path target) : model_(model), target_(std::move(target)) {}
-
-  /// The tensor with its data in the new file; the tensor itself where it has no external data.
-  std::string moved(std::string_view tensor, const std::string& file) {
-    std::string kept, location;
-    std::uint64_t offset = 0, length = 0;
-    bool external = false, whole = true;
-    for (WireReader reader(tensor, 0, file); reader.next();) {
-      if (!reader.is_bytes(kExternalData)) {
-        kept += reader.whole();
-        continue;
-      }
-      external = true;
-      const std::string key = name_in(reader.payload(), kEntryKey, file);
-      const std::string value = name_in(reader.payload(), kEntryValue, file);
-      if (key == "location") location = value;
-      std::uint64_t* const number = key == "offset" ? &offset : key == "length" ? &length : nullptr;
-      if (number != nullptr) {
-        std::from_chars(value.data(), value.data() + value.size(), *number);
-        whole = whole && key != "length";
-      }
-    }
-    if (!external) return std::string(tensor);
-    const std::uint64_t begin = written_;
-    copy(location, offset, whole ? std::nullopt : std::optional(length));
-    const auto add = [&](std::string_view key, const std::string& value) {
-      std::string entry;
-      append_bytes_field(entry, kEntryKey, key);
-      append_bytes_field(entry, kEntryValue, value);
-      append_bytes_field(kept, kExternalData, entry);
-    };
-    add("location", target_.filename().string());
-    add("offset", std::to_string(begin));
-    add("length", std::to_string(written_ - begin));
-    return kept;
-  }
-  void commit() {
-    if (out_) out_->commit();
-  }
-
- private:
-  void copy(const std::string& location, std::uint64_t offset,
-            std::optional<std::uint64_t> length) {
-    const fs::path source = model_.parent_path() / location;
-    std::ifstream in(source, std::ios::binary);
-    if (!in) {
-      throw Error(ErrorCode::io,
-                  cat(source.string(),
-                      ": is not there; a model per device holds its weights: put the "
-                      "file beside the model"));
-    }
-    if (!out_) out_.emplace(target_);
-    in.seekg(static_cast<std::streamoff>(offset));
-    std::string chunk(kChunk, '\0');
-    std::uint64_t left = length.value_or(std::numeric_limits<std::uint64_t>::max());
-    while (left > 0) {
-      in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, kChunk)));
-      const auto got = static_cast<std::size_t>(in.gcount());
-      if (got == 0) break;
-      out_->write(std::string_view(chunk).substr(0, got));
-      written_ += got;
-      left -= got;
-    }
-    if (length && left > 0) {
-      throw Error(ErrorCode::io, cat(source.string(), ": ends before its tensors do"));
-    }
-  }
-
-  const fs::path& model_;
-  fs::path target_;
-  std::optional<Replacement> out_;
-  std::uint64_t written_ = 0;
-};
-
 /// Types of tensors that are inputs or outputs of parts alone.
 class CutTypes {
  public:
@@ -440,73 +353,22 @@ class Pieces {
   std::size_t size_ = 0;
 };
 
-/// Messages that hold tensors, at any depth.
-enum class Holder { node, attribute, graph, tensor };
-
-/// What a field of a holder is, if it holds tensors.
-std::optional<Holder> held(Holder holder, std::uint32_t field) {
-  constexpr std::uint32_t kAttribute = 5, kTensor = 5, kGraph = 6, kTensors = 10, kGraphs = 11;
-  switch (holder) {
-    case Holder::node:
-      return field == kAttribute ? std::optional(Holder::attribute) : std::nullopt;
-    case Holder::attribute:
-      if (field == kTensor || field == kTensors) return Holder::tensor;
-      return field == kGraph || field == kGraphs ? std::optional(Holder::graph) : std::nullopt;
-    case Holder::graph:
-      if (field == kGraphNode) return Holder::node;
-      return field == kInitializer ? std::optional(Holder::tensor) : std::nullopt;
-    case Holder::tensor:
-      break;
-  }
-  return std::nullopt;
-}
-
-bool has_external_data(std::string_view message, Holder holder, const std::string& file) {
-  for (WireReader reader(message, 0, file); reader.next();) {
-    if (holder == Holder::tensor && reader.is_bytes(kExternalData)) return true;
-    const auto inner = held(holder, reader.field());
-    if (inner && reader.type() == WireType::bytes &&
-        has_external_data(reader.payload(), *inner, file)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// The message, whose tensors have their external data in the new file.
-std::string with_moved_data(std::string_view message, Holder holder, const std::string& file,
-                            Weights& weights) {
-  if (holder == Holder::tensor) return weights.moved(message, file);
-  std::string out;
-  for (WireReader reader(message, 0, file); reader.next();) {
-    const auto inner = held(holder, reader.field());
-    if (!inner || reader.type() != WireType::bytes) {
-      out += reader.whole();
-      continue;
-    }
-    append_bytes_field(out, reader.field(),
-                       with_moved_data(reader.payload(), *inner, file, weights));
-  }
-  return out;
-}
-
 void add_graph(const Content& content, const CutTypes& types, std::string_view graph,
-               std::size_t offset, const std::string& file, Weights& weights, Pieces& pieces) {
+               std::size_t offset, const std::string& file, PartWeights& weights, Pieces& pieces) {
   std::size_t node = 0;
   for (WireReader reader(graph, offset, file); reader.next();) {
     switch (reader.field()) {
       case kGraphNode:
         if (!content.nodes[node++]) break;
-        if (has_external_data(reader.payload(), Holder::node, file)) {
-          pieces.own_field(kGraphNode,
-                           with_moved_data(reader.payload(), Holder::node, file, weights));
+        if (has_external_data(reader.payload(), file)) {
+          pieces.own_field(kGraphNode, weights.moved_node(reader.payload(), file));
         } else {
           pieces.add(reader.whole());
         }
         break;
       case kInitializer:
         if (content.weights.contains(name_in(reader.payload(), kTensorName, file))) {
-          pieces.own_field(kInitializer, weights.moved(reader.payload(), file));
+          pieces.own_field(kInitializer, weights.moved_tensor(reader.payload(), file));
         }
         break;
       case kSparseInitializer: {
@@ -551,7 +413,7 @@ std::vector<ModelPart> split_model(const fs::path& path, const Graph& graph, con
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const DeviceId device = parts.parts()[i].device;
     const std::string name = file_name(i, cluster, device);
-    Weights weights(path, folder / (name + ".weights"));
+    PartWeights weights(path, folder / (name + ".weights"));
     Pieces head, of_graph, tail;
     bool behind = false;
     for (WireReader reader(file.bytes(), 0, model->file); reader.next();) {
