@@ -92,64 +92,63 @@ std::string PartWeights::moved_node(std::string_view node, const std::string& fi
 }
 
 std::string PartWeights::moved_tensor(std::string_view tensor, const std::string& file) {
-    std::string kept, location;
-    std::uint64_t offset = 0, length = 0;
-    bool external = false, whole = true;
-    for (WireReader reader(tensor, 0, file); reader.next();) {
-      if (!reader.is_bytes(kExternalData)) {
-        kept += reader.whole();
-        continue;
-      }
-      external = true;
-      const std::string key = name_in(reader.payload(), kEntryKey, file);
-      const std::string value = name_in(reader.payload(), kEntryValue, file);
-      if (key == "location") location = value;
-      std::uint64_t* const number = key == "offset" ? &offset : key == "length" ? &length : nullptr;
-      if (number != nullptr) {
-        std::from_chars(value.data(), value.data() + value.size(), *number);
-        whole = whole && key != "length";
-      }
+  std::string kept, location;
+  std::uint64_t offset = 0, length = 0;
+  bool external = false, whole = true;
+  for (WireReader reader(tensor, 0, file); reader.next();) {
+    if (!reader.is_bytes(kExternalData)) {
+      kept += reader.whole();
+      continue;
     }
-    if (!external) return std::string(tensor);
-    const std::uint64_t begin = written_;
-    copy(location, offset, whole ? std::nullopt : std::optional(length));
-    const auto add = [&](std::string_view key, const std::string& value) {
-      std::string entry;
-      append_bytes_field(entry, kEntryKey, key);
-      append_bytes_field(entry, kEntryValue, value);
-      append_bytes_field(kept, kExternalData, entry);
-    };
-    add("location", target_.filename().string());
-    add("offset", std::to_string(begin));
-    add("length", std::to_string(written_ - begin));
-    return kept;
+    external = true;
+    const std::string key = name_in(reader.payload(), kEntryKey, file);
+    const std::string value = name_in(reader.payload(), kEntryValue, file);
+    if (key == "location") location = value;
+    std::uint64_t* const number = key == "offset" ? &offset : key == "length" ? &length : nullptr;
+    if (number != nullptr) {
+      std::from_chars(value.data(), value.data() + value.size(), *number);
+      whole = whole && key != "length";
+    }
+  }
+  if (!external) return std::string(tensor);
+  const std::uint64_t begin = written_;
+  copy(location, offset, whole ? std::nullopt : std::optional(length));
+  const auto add = [&](std::string_view key, const std::string& value) {
+    std::string entry;
+    append_bytes_field(entry, kEntryKey, key);
+    append_bytes_field(entry, kEntryValue, value);
+    append_bytes_field(kept, kExternalData, entry);
+  };
+  add("location", target_.filename().string());
+  add("offset", std::to_string(begin));
+  add("length", std::to_string(written_ - begin));
+  return kept;
 }
 
 void PartWeights::copy(const std::string& location, std::uint64_t offset,
                        std::optional<std::uint64_t> length) {
-    const fs::path source = model_.parent_path() / location;
-    std::ifstream in(source, std::ios::binary);
-    if (!in) {
-      throw Error(ErrorCode::io,
-                  cat(source.string(),
-                      ": is not there; a model per device holds its weights: put the "
-                      "file beside the model"));
-    }
-    if (!out_) out_.emplace(target_);
-    in.seekg(static_cast<std::streamoff>(offset));
-    std::string chunk(kChunk, '\0');
-    std::uint64_t left = length.value_or(std::numeric_limits<std::uint64_t>::max());
-    while (left > 0) {
-      in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, kChunk)));
-      const auto got = static_cast<std::size_t>(in.gcount());
-      if (got == 0) break;
-      out_->write(std::string_view(chunk).substr(0, got));
-      written_ += got;
-      left -= got;
-    }
-    if (length && left > 0) {
-      throw Error(ErrorCode::io, cat(source.string(), ": ends before its tensors do"));
-    }
+  const fs::path source = model_.parent_path() / location;
+  std::ifstream in(source, std::ios::binary);
+  if (!in) {
+    throw Error(ErrorCode::io, cat(source.string(),
+                                   ": is not there; a model per device holds its weights: put the "
+                                   "file beside the model"));
+  }
+  if (!out_) out_.emplace(target_);
+  in.seekg(static_cast<std::streamoff>(offset));
+  std::string chunk(kChunk, '\0');
+  std::uint64_t left = length.value_or(std::numeric_limits<std::uint64_t>::max());
+  while (left > 0) {
+    in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, kChunk)));
+    const auto got = static_cast<std::size_t>(in.gcount());
+    if (got == 0) break;
+    out_->write(std::string_view(chunk).substr(0, got));
+    written_ += got;
+    left -= got;
+  }
+  if (length && left > 0) {
+    throw Error(ErrorCode::io, cat(source.string(), ": ends before its tensors do"));
+  }
 }
 
 }  // namespace berth::onnx_frontend

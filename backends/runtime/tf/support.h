@@ -41,6 +41,7 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
 [[nodiscard]] std::span<const KernelRow> segment_kernels();
+[[nodiscard]] std::span<const KernelRow> signal_kernels();
 [[nodiscard]] std::span<const KernelRow> stateless_random_kernels();
 [[nodiscard]] std::span<const KernelRow> suppression_kernels();
 [[nodiscard]] std::span<const KernelRow> variable_kernels();

@@ -1,6 +1,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -17,7 +18,11 @@ double difference(const at::Tensor& a, const at::Tensor& b) {
     return kAll;
   }
   if (a.numel() == 0) return 0;
-  const at::Tensor x = a.cpu().to(at::kDouble), y = b.cpu().to(at::kDouble);
+  const auto numbers = [](const at::Tensor& tensor) {
+    const at::Tensor parts = tensor.is_complex() ? at::view_as_real(tensor.resolve_conj()) : tensor;
+    return parts.cpu().to(at::kDouble);
+  };
+  const at::Tensor x = numbers(a), y = numbers(b);
   const at::Tensor finite = at::isfinite(y);
   if (!at::equal(at::isfinite(x), finite)) return kAll;
   const at::Tensor zeros = at::zeros_like(x);

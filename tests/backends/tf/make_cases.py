@@ -733,6 +733,25 @@ def special_functions(add):
     add("StatelessRandomGetAlg")
 
 
+def signals(add):
+    def complexes(*shape):
+        return (floats(*shape) + 1j * floats(*shape)).astype(np.complex64)
+
+    x = complexes(2, 3, 4, 6)
+    add("Complex", real=floats(2, 3), imag=floats(3))
+    for op in ("ComplexAbs", "Real", "Imag", "Angle"):
+        add(op, **{"x" if op == "ComplexAbs" else "input": x})
+    add("Conj", input=x)
+    for rank, suffix in ((1, ""), (2, "2D"), (3, "3D")):
+        for op in ("FFT", "IFFT"):
+            add(op + suffix, input=x)
+        add("RFFT" + suffix, input=floats(2, 3, 4, 6), fft_length=ints(*(3, 4, 5)[-rank:]))
+        add("IRFFT" + suffix, input=complexes(2, 3, 4, 4), fft_length=ints(*(3, 4, 6)[-rank:]))
+    add("IRFFT", input=complexes(2, 4), fft_length=ints(7))
+    for op in ("AddV2", "Mul"):
+        add(op, x=complexes(2, 3), y=complexes(3))
+
+
 def halves(add):
     """16 bits, as mixed precision has them."""
 
@@ -804,7 +823,7 @@ def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
-                     indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, halves,
+                     indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, signals, halves,
                      narrow_integers):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")

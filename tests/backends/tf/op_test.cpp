@@ -25,6 +25,7 @@ using tf_frontend::shape;
 double tolerance_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:
+    case at::kComplexFloat:
       return 2e-5;
     case at::kDouble:
       return 1e-12;
