@@ -286,9 +286,10 @@ std::vector<TensorContent> DeviceSession::outputs(const Placement& placement) {
   std::vector<TensorContent> contents;
   for (const TensorId tensor : program_->outputs) {
     const OpId producer = program_->graph->producer(tensor);
-    contents.push_back(to_content(
-        producer == kNoOp ? host_parameter(tensor)
-                          : runtime_.download(placement[at(producer)], step_->value(tensor))));
+    const Value value = producer == kNoOp
+                            ? host_parameter(tensor)
+                            : runtime_.download(placement[at(producer)], step_->value(tensor));
+    contents.push_back(to_content(value, program_->graph->dtype(tensor)));
   }
   return contents;
 }

@@ -128,12 +128,18 @@ Value deep_copy(const Value& value) {
   return transformed(value, [](const at::Tensor& tensor) { return tensor.clone(); });
 }
 
-TensorContent to_content(const Value& value) {
+TensorContent to_content(const Value& value, DType stated) {
   TensorContent content;
   content.dtype = DType::opaque;
   if (!value.tensor.defined()) return content;
-  auto owner = std::make_shared<at::Tensor>(value.tensor.contiguous());
-  content.dtype = dtype_of(owner->scalar_type());
+  at::Tensor tensor = value.tensor;
+  const bool is_unsigned = stated == DType::u16 || stated == DType::u32 || stated == DType::u64;
+  const bool is_held_wider = is_unsigned && tensor.scalar_type() == scalar_type(stated);
+  if (is_held_wider && stated != DType::u64) {
+    tensor = tensor.to(stated == DType::u16 ? at::kShort : at::kInt);
+  }
+  auto owner = std::make_shared<at::Tensor>(tensor.contiguous());
+  content.dtype = is_held_wider ? stated : dtype_of(owner->scalar_type());
   content.shape = owner->sizes().vec();
   content.bytes = {static_cast<const std::byte*>(owner->data_ptr()), owner->nbytes()};
   content.owner = std::move(owner);

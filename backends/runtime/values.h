@@ -46,8 +46,9 @@ template <typename Function>
 [[nodiscard]] Value deep_copy(const Value& value);
 
 /// A host value for a caller; it shares the tensor's memory. Any other value than a tensor has
-/// DType::opaque and no bytes.
-[[nodiscard]] TensorContent to_content(const Value& value);
+/// DType::opaque and no bytes. Unsigned integers, which ATen holds in wider ones, have their own type where
+/// the graph says that they are `stated`, and then memory of their own.
+[[nodiscard]] TensorContent to_content(const Value& value, DType stated);
 
 /// "f32[1x3x224x224], i64[], absent", for messages.
 [[nodiscard]] std::string describe(std::span<const Value> values);

@@ -38,8 +38,8 @@ Kernel make_fourier(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Ints axes = last_axes(rank);
-    out[0].tensor =
-        at::resolve_conj(inverse ? at::fft_ifftn(x, c10::nullopt, axes) : at::fft_fftn(x, c10::nullopt, axes));
+    out[0].tensor = at::resolve_conj(inverse ? at::fft_ifftn(x, c10::nullopt, axes)
+                                             : at::fft_fftn(x, c10::nullopt, axes));
   };
 }
 
@@ -49,7 +49,8 @@ Kernel make_real_fourier(const KernelRequest& request) {
   return [lengths = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Ints sizes = lengths.get(in), axes = last_axes(rank);
-    out[0].tensor = at::resolve_conj(inverse ? at::fft_irfftn(x, sizes, axes) : at::fft_rfftn(x, sizes, axes));
+    out[0].tensor =
+        at::resolve_conj(inverse ? at::fft_irfftn(x, sizes, axes) : at::fft_rfftn(x, sizes, axes));
   };
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -133,6 +134,30 @@ TEST_CASE("parts, run one after the other, give what the model gives, to the las
   CHECK(most > 2);
   CHECK(check_parts(models, source_path("examples/models/tiny_cnn.onnx"),
                     {{"image", numbers({1, 3, 32, 32}, 6)}}, 2, 1) > 1);
+}
+
+TEST_CASE("outputs have the types of the graph, where ATen holds wider ones") {
+  ModelFolder models;
+  const auto path = models.save(parse_graph(R"(
+      g (float[3] x) => (uint16[3] a, uint32[3] b, uint64[3] c) {
+        a = Cast<to = 4>(x)
+        b = Cast<to = 12>(x)
+        c = Cast<to = 13>(x)
+      })"));
+  const auto program = models.frontend().load_program(path, {}).program;
+  const auto values = std::make_shared<std::vector<float>>(std::vector<float>{0, 7, 40000});
+  TensorContent x{DType::f32, {3}, std::as_bytes(std::span(*values)), {}, values};
+  const auto outputs = run(program, {{"x", x}});
+  const auto read = [&](const char* name, DType dtype, auto zero) {
+    const TensorContent& content = outputs.at(name);
+    REQUIRE(content.dtype == dtype);
+    REQUIRE(content.bytes.size() == 3 * sizeof zero);
+    std::memcpy(&zero, content.bytes.data() + 2 * sizeof zero, sizeof zero);
+    CHECK(zero == 40000);
+  };
+  read("a", DType::u16, std::uint16_t{0});
+  read("b", DType::u32, std::uint32_t{0});
+  read("c", DType::u64, std::uint64_t{0});
 }
 
 TEST_CASE("a part has no nodes that nobody needs") {
