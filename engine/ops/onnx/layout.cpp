@@ -121,7 +121,7 @@ void unfold_tensor(OpContext& op) {
   Dims dims = *from;
   std::int64_t& along = dims[*axis];
   if (along != kUnknownDim) along = along < size ? 0 : (along - size) / step + 1;
-  dims.push_back(size);
+  dims.push_back(valid_dim(size));
   op.set(0, std::move(dims));
 }
 
