@@ -206,6 +206,12 @@ static berth_status gives_nan(void* user, int32_t op, berth_text kind, double* u
   return BERTH_OK;
 }
 
+static berth_status place_on_first(void* user, berth_search* search, int32_t* devices) {
+  (void)user;
+  for (int32_t i = 0; i < search->group_count; ++i) devices[i] = 0;
+  return BERTH_OK;
+}
+
 /* A policy that does what the user pointer says. */
 enum Wrong { kFails, kForgets, kOutside, kAsksNonsense, kCallsBack };
 
@@ -284,7 +290,10 @@ static void test_callbacks(void) {
           berth_place(engine, problem, &options, &result));
   CHECK(result == NULL);
   /* Another policy is asked instead. */
-  const berth_text fallback = BERTH_TEXT("heft");
+  policy.name = BERTH_TEXT("right");
+  policy.place = place_on_first;
+  OK(berth_engine_register(engine, &policy));
+  const berth_text fallback = BERTH_TEXT("right");
   options.fallbacks = &fallback;
   options.fallback_count = 1;
   OK(berth_place(engine, problem, &options, &result));
