@@ -34,7 +34,7 @@ constexpr std::size_t kChunk = 1 << 20;
 /// Messages that hold tensors, at any depth.
 enum class Holder { node, attribute, graph, tensor };
 
-/// What a field of a holder is, if it holds tensors.
+/// Tells which holder a field of another is; none where it holds no tensors.
 std::optional<Holder> held(Holder holder, std::uint32_t field) {
   constexpr std::uint32_t kAttribute = 5, kTensor = 5, kGraph = 6, kTensors = 10, kGraphs = 11;
   switch (holder) {

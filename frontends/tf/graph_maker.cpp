@@ -370,6 +370,7 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
   GraphMaker maker(program, inferred, "loops");
   const std::shared_ptr<const Graph> graph = maker.loop_bodies();
   std::vector<FrameId> frame_of(static_cast<std::size_t>(graph->op_count()), kNoFrame);
+  std::vector<std::vector<OpId>> ops_of(loops.frames.size());
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
     const OpId op = maker.map().op_of[i];
     if (op == kNoOp) continue;
@@ -378,12 +379,12 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
     sum = add_work(sum, scale_work(op_work(*graph, op), rounds[frame]));
     frame_of[static_cast<std::size_t>(op)] = loops.frames[frame].outermost;
   }
+  for (const OpId op : graph->topological_order()) {
+    const FrameId frame = frame_of[static_cast<std::size_t>(op)];
+    if (frame != kNoFrame) ops_of[static_cast<std::size_t>(frame)].push_back(op);
+  }
   for (std::size_t frame = 0; frame < works.size(); ++frame) {
-    std::vector<OpId> ops;
-    for (const OpId op : graph->topological_order()) {
-      if (frame_of[static_cast<std::size_t>(op)] == static_cast<FrameId>(frame)) ops.push_back(op);
-    }
-    if (!ops.empty()) works[frame].workspace_bytes = work_in_turn(*graph, ops).workspace_bytes;
+    works[frame].workspace_bytes = work_in_turn(*graph, ops_of[frame]).workspace_bytes;
   }
   return works;
 }

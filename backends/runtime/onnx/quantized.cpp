@@ -87,6 +87,12 @@ Dynamic dynamically_quantized(const Tensor& x) {
   return {quantize(x, scale, zero, DType::u8), scale, zero.to(at::kByte)};
 }
 
+Tensor computed(const Kernel& kernel, KernelContext& context, const std::vector<Value>& inputs) {
+  Value output;
+  kernel(context, inputs, std::span(&output, 1));
+  return output.tensor;
+}
+
 Tensor centred(const Tensor& x, const Tensor& zero) {
   const Tensor wide = x.to(at::kDouble);
   return zero.defined() ? at::sub(wide, zero.to(at::kDouble)) : wide;
@@ -152,14 +158,6 @@ Kernel make_qlinear_matmul(const KernelRequest& request) {
   };
 }
 
-// A convolution of what a Conv instruction would get, on real numbers.
-Tensor convolve(const Kernel& conv, KernelContext& context, const Tensor& x, const Tensor& weight) {
-  const Value inputs[] = {{x, nullptr}, {weight, nullptr}};
-  Value output;
-  conv(context, inputs, std::span(&output, 1));
-  return output.tensor;
-}
-
 Tensor weight_zero(const Tensor& zero, const Tensor& weight) {
   return zero.defined() ? along(zero, weight, 0, 0) : zero;
 }
@@ -168,8 +166,9 @@ Kernel make_conv_integer(const KernelRequest& request) {
   const Kernel conv = request.registry.find("Conv")(request);
   return [conv](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 1);
-    out[0].tensor = convolve(conv, context, centred(tensor_at(in, 0), optional_at(in, 2)),
-                             centred(weight, weight_zero(optional_at(in, 3), weight)))
+    out[0].tensor = computed(conv, context,
+                             {{centred(tensor_at(in, 0), optional_at(in, 2)), nullptr},
+                              {centred(weight, weight_zero(optional_at(in, 3), weight)), nullptr}})
                         .to(at::kInt);
   };
 }
@@ -180,8 +179,9 @@ Kernel make_qlinear_conv(const KernelRequest& request) {
   check_quantized(dtype);
   return [conv, dtype](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 3);
-    Tensor sums = convolve(conv, context, centred(tensor_at(in, 0), tensor_at(in, 2)),
-                           centred(weight, weight_zero(tensor_at(in, 5), weight)));
+    Tensor sums = computed(conv, context,
+                           {{centred(tensor_at(in, 0), tensor_at(in, 2)), nullptr},
+                            {centred(weight, weight_zero(tensor_at(in, 5), weight)), nullptr}});
     if (has(in, 8)) sums = at::add(sums, along(tensor_at(in, 8), sums, 1, 0).to(at::kDouble));
     const Tensor scale = at::mul(tensor_at(in, 1).to(at::kDouble),
                                  along(tensor_at(in, 4), sums, 1, 0).to(at::kDouble));

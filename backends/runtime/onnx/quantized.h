@@ -28,6 +28,10 @@ struct Dynamic {
 /// Quantizes by the range of x, made to hold 0.
 [[nodiscard]] Dynamic dynamically_quantized(const Tensor& x);
 
+/// The only output of another op's kernel.
+[[nodiscard]] Tensor computed(const Kernel& kernel, KernelContext& context,
+                              const std::vector<Value>& inputs);
+
 /// x - zero in f64, where products of integers come out exact: there is room for 2^53.
 [[nodiscard]] Tensor centred(const Tensor& x, const Tensor& zero);
 

@@ -12,12 +12,6 @@ Tensor real_at(Inputs in, std::size_t i) {
   return dequantize(tensor_at(in, i), tensor_at(in, i + 1), optional_at(in, i + 2));
 }
 
-Tensor computed(const Kernel& kernel, KernelContext& context, const std::vector<Value>& inputs) {
-  Value output;
-  kernel(context, inputs, std::span(&output, 1));
-  return output.tensor;
-}
-
 /// Op `plain` of `count` quantized tensors, each with its scale and zero point; the output's follow.
 Kernel between(const KernelRequest& request, const char* plain, std::size_t count,
                std::int64_t opset = 13) {

@@ -76,29 +76,6 @@ Kernel make_leaky_relu(const KernelRequest& request) {
   };
 }
 
-/// The inverse of the normal distribution.
-Tensor normal_quantile(const Tensor& x) {
-  return at::special_ndtri(x);
-}
-Tensor lower_gamma(const Tensor& a, const Tensor& x) {
-  return at::special_gammainc(a, x);
-}
-Tensor upper_gamma(const Tensor& a, const Tensor& x) {
-  return at::special_gammaincc(a, x);
-}
-Tensor x_log_y(const Tensor& x, const Tensor& y) {
-  return at::special_xlogy(x, y);
-}
-Tensor x_log1p_y(const Tensor& x, const Tensor& y) {
-  return at::special_xlog1py(x, y);
-}
-Tensor shift_left(const Tensor& a, const Tensor& b) {
-  return at::bitwise_left_shift(a, b);
-}
-Tensor shift_right(const Tensor& a, const Tensor& b) {
-  return at::bitwise_right_shift(a, b);
-}
-
 /// The number of boundaries that are not above each element.
 Kernel make_bucketize(const KernelRequest& request) {
   const auto* const stated = request.instruction.attribute<std::vector<double>>("boundaries");
@@ -189,15 +166,15 @@ constexpr KernelRow kRows[] = {
     {"FloorMod", binary<at::remainder>},
     {"Greater", binary<at::gt>},
     {"GreaterEqual", binary<at::ge>},
-    {"Igamma", binary<lower_gamma>},
-    {"Igammac", binary<upper_gamma>},
+    {"Igamma", binary<at::special_gammainc>},
+    {"Igammac", binary<at::special_gammaincc>},
     {"Inv", unary<at::reciprocal>},
     {"Invert", unary<at::bitwise_not>},
     {"IsFinite", unary<at::isfinite>},
     {"IsInf", unary<at::isinf>},
     {"IsNan", unary<at::isnan>},
     {"LeakyRelu", make_leaky_relu},
-    {"LeftShift", binary<shift_left>},
+    {"LeftShift", binary<at::bitwise_left_shift>},
     {"Less", binary<at::lt>},
     {"LessEqual", binary<at::le>},
     {"Lgamma", unary<at::lgamma>},
@@ -211,7 +188,7 @@ constexpr KernelRow kRows[] = {
     {"Mod", binary<at::fmod>},
     {"Mul", binary<at::mul>},
     {"MulNoNan", binary<multiply_or_zero>},
-    {"Ndtri", unary<normal_quantile>},
+    {"Ndtri", unary<at::special_ndtri>},
     {"Neg", unary<at::neg>},
     {"NotEqual", binary<at::ne>},
     {"Pow", binary<at::pow>},
@@ -219,7 +196,7 @@ constexpr KernelRow kRows[] = {
     {"Reciprocal", unary<at::reciprocal>},
     {"Relu", unary<at::relu>},
     {"Relu6", unary<relu6>},
-    {"RightShift", binary<shift_right>},
+    {"RightShift", binary<at::bitwise_right_shift>},
     {"Rint", unary<at::round>},
     {"Round", unary<at::round>},
     {"Rsqrt", unary<at::rsqrt>},
@@ -241,8 +218,8 @@ constexpr KernelRow kRows[] = {
     {"TruncateDiv", binary<truncate_divide>},
     {"TruncateMod", binary<at::fmod>},
     {"Xdivy", binary<divide_or_zero_of>},
-    {"Xlog1py", binary<x_log1p_y>},
-    {"Xlogy", binary<x_log_y>},
+    {"Xlog1py", binary<at::special_xlog1py>},
+    {"Xlogy", binary<at::special_xlogy>},
 };
 
 }  // namespace

@@ -138,13 +138,10 @@ std::int64_t tensor_bytes(const Graph& graph) {
   return sum;
 }
 
-}  // namespace
-
-std::string note_of_other_sizes(std::string_view json, const std::string& origin,
+std::string note_of_other_sizes(const Json& document, const std::string& origin,
                                 const Graph& graph) {
-  const Json document = parse_json(json, origin);
   const auto stated = document.find("tensor_bytes");
-  if (stated == document.end() || !stated->is_number_integer()) return {};
+  if (stated == document.end()) return {};
   const auto then = stated->get<std::int64_t>(), now = tensor_bytes(graph);
   if (then == now || now == 0) return {};
   return cat(origin, ": these costs are of tensors of ", then,
@@ -152,14 +149,25 @@ std::string note_of_other_sizes(std::string_view json, const std::string& origin
              " as it is loaded now; measure it for this batch and these dimensions");
 }
 
+}  // namespace
+
 std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::string& origin,
-                                         const Graph& graph, const Cluster& cluster) {
+                                         const Graph& graph, const Cluster& cluster,
+                                         std::string& note) {
+  note.clear();
   const Json document = parse_json(json, origin);
-  const JsonReader root(document, origin);
   if (document.is_object() && document.value("format", Json()) == kGraphFileFormat) {
     return carried_costs(json, graph, cluster, origin);
   }
-  return read_costs(root, graph, cluster, origin);
+  auto costs = read_costs(JsonReader(document, origin), graph, cluster, origin);
+  note = note_of_other_sizes(document, origin, graph);
+  return costs;
+}
+
+std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::string& origin,
+                                         const Graph& graph, const Cluster& cluster) {
+  std::string note;
+  return parse_costs(json, origin, graph, cluster, note);
 }
 
 std::shared_ptr<const Costs> load_costs(const std::filesystem::path& path, const Graph& graph,

@@ -486,8 +486,8 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
   if (may_be_json(costs)) {
     const std::string text = read_text(costs);
     if (!is_profile_trace(text)) {
-      LoadedCosts loaded{parse_costs(text, costs.string(), graph, cluster), {}};
-      std::string note = note_of_other_sizes(text, costs.string(), graph);
+      std::string note;
+      LoadedCosts loaded{parse_costs(text, costs.string(), graph, cluster, note), {}};
       if (!note.empty()) loaded.notes.push_back(std::move(note));
       return loaded;
     }
