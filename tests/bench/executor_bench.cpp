@@ -1,6 +1,7 @@
 // What the executor adds to the ops it runs.
 //   overhead   a chain of ops on 4-element tensors, per op: called in a loop; on one device; on one
 //              device with parallel branches; the difference to the loop is the executor's
+//   message    the same chain on two devices that take turns
 //   branches   eight independent chains of matrix products on one and on two devices
 //   model      Inception-V3 on one device, and the same kernels called in a loop
 #include <ATen/ATen.h>
@@ -100,6 +101,22 @@ void executor_overhead(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kChain);
 }
 BENCHMARK(executor_overhead)->ArgName("branches")->Arg(1)->Arg(16)->UseManualTime();
+
+/// A chain that changes devices at each op, per op: what a message takes on its way is the difference to one device.
+void message_overhead(benchmark::State& state) {
+  const auto devices = static_cast<int>(state.range(0));
+  test::TestProgram program;
+  Placement placement;
+  for (int i = 0; i < kChain; ++i) {
+    program.add("op" + std::to_string(i), i == 0 ? std::vector<OpId>{} : std::vector<OpId>{i - 1},
+                add_one());
+    placement.push_back(static_cast<DeviceId>(i % devices));
+  }
+  Rig rig(program, 2);
+  run_steps(state, *rig.session, placement);
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(message_overhead)->ArgName("devices")->Arg(1)->Arg(2)->UseManualTime();
 
 void parallel_branches(benchmark::State& state) {
   const auto devices = static_cast<int>(state.range(0));
