@@ -16,6 +16,7 @@
 #include "cpu/cpu_runtime.h"
 #include "runtime/memory_meter.h"
 #include "runtime/session.h"
+#include "runtime/values.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 
@@ -116,6 +117,28 @@ TEST_CASE("a tensor that crosses devices is copied, one that does not is shared"
   CHECK(made == read);
   rig.run({0, 1});
   CHECK(made != read);
+}
+
+TEST_CASE(
+    "a copy of any tensor has its values, type and order in memory, and a memory of its own") {
+  for (const std::int64_t rows :
+       {0, 1, 5, 300}) {  // a few bytes, and more than are copied directly
+    const at::Tensor plain = at::arange(rows * 40, at::kFloat).reshape({rows, 40});
+    const at::Tensor images = at::arange(rows * 40, at::kFloat)
+                                  .reshape({rows, 5, 2, 4})
+                                  .contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor complex = at::complex(plain, plain + 1);
+    for (const at::Tensor& sent :
+         {plain, plain.t(), plain.slice(1, 3, 20), plain.select(1, 7), images, plain.to(at::kHalf),
+          plain.to(at::kLong).t(), plain.gt(7), complex, at::conj(complex),
+          at::arange(40).expand({9, 40}), at::arange(rows, at::kDouble), at::tensor(3)}) {
+      const at::Tensor copy = runtime::deep_copy({sent, nullptr}).tensor;
+      CHECK(copy.equal(sent));
+      CHECK((copy.scalar_type() == sent.scalar_type()));
+      if (sent.is_non_overlapping_and_dense()) CHECK((copy.strides() == sent.strides()));
+      if (sent.numel() > 0) CHECK(copy.data_ptr() != sent.data_ptr());
+    }
+  }
 }
 
 TEST_CASE("the receiver copies what it is sent between two of its ops, and the sender frees it") {
