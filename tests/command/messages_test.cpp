@@ -110,6 +110,13 @@ std::vector<std::string> commands_named(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("help offers no option that a run which measures refuses") {
+  const Names options = options_in(Workplace().berth({"tune", "--help"}).out);
+  CHECK(options.contains("--measurements"));
+  for (const char* simulated : {"--for", "--replicate", "--soft"})
+    CHECK(!options.contains(simulated));
+}
+
 TEST_CASE("every option that a message names is had where the message is read") {
   const Workplace work;
   const std::map<std::string, Names> options = all_options(work);
