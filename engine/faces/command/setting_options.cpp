@@ -245,6 +245,12 @@ void SettingOptions::add(CLI::App& app, std::initializer_list<std::string_view> 
   }
 }
 
+void SettingOptions::remove_simulated(CLI::App& app) {
+  for (const char* option : {"--for", "--replicate", "--soft"}) {
+    app.remove_option(app.get_option_no_throw(option));
+  }
+}
+
 void SettingOptions::add_config(CLI::App& app) {
   add_file(
       app, "--config", config_,

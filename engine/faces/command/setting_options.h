@@ -29,6 +29,8 @@ class SettingOptions {
   void add(CLI::App& app, std::initializer_list<std::string_view> keys);
   /// --config and --untrusted-config.
   void add_config(CLI::App& app);
+  /// Removes the options of the problem that a run which measures refuses.
+  static void remove_simulated(CLI::App& app);
 
   /// All that is in force, the weakest first: `weakest`, --untrusted-config, --config, BERTH_CONFIG,
   /// the command line.
