@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "llvm/Support/raw_ostream.h"
+#include "loops.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
@@ -303,9 +304,15 @@ bool runs_per_element(mlir::Operation& op) {
 std::optional<std::int64_t> number_of(mlir::Value value) {
   mlir::Operation* const op = value.getDefiningOp();
   if (op == nullptr || !is_number(*op)) return std::nullopt;
-  auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(*op, "value"));
-  if (!number || number.getValue().getSignificantBits() > 64) return std::nullopt;
-  return number.getValue().getSExtValue();
+  const mlir::Attribute value_given = attribute_of(*op, "value");
+  std::optional<llvm::APInt> number;
+  if (auto one = mlir::dyn_cast_or_null<mlir::IntegerAttr>(value_given)) {
+    number = one.getValue();
+  } else if (auto dense = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(value_given)) {
+    if (dense.getNumElements() == 1) number = *dense.value_begin<llvm::APInt>();
+  }
+  if (!number || number->getSignificantBits() > 64) return std::nullopt;
+  return number->getSExtValue();
 }
 
 llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {
@@ -319,36 +326,6 @@ llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {
   }
   return numbers;
 }
-
-namespace {
-
-std::optional<std::int64_t> constant_of(mlir::Operation& op, llvm::StringRef key) {
-  auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, key));
-  if (!map || map.getValue().getNumResults() != 1) return std::nullopt;
-  auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(map.getValue().getResult(0));
-  return number ? std::optional(number.getValue()) : std::nullopt;
-}
-
-/// How often a loop with constant bounds runs its body; 1 for other ops.
-double trips_of(mlir::Operation& op) {
-  std::optional<std::int64_t> begin, end, step;
-  const llvm::StringRef type = op.getName().getStringRef();
-  if (type == "scf.for" && op.getNumOperands() >= 3) {
-    begin = number_of(op.getOperand(0));
-    end = number_of(op.getOperand(1));
-    step = number_of(op.getOperand(2));
-  } else if (type == "affine.for") {
-    begin = constant_of(op, "lowerBoundMap");
-    end = constant_of(op, "upperBoundMap");
-    auto by = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "step"));
-    if (by) step = by.getValue().getSExtValue();
-  }
-  if (!begin || !end || !step || *step <= 0) return 1;
-  const double length = static_cast<double>(*end) - static_cast<double>(*begin);
-  return std::max(0.0, std::ceil(length / static_cast<double>(*step)));
-}
-
-}  // namespace
 
 mlir::Operation* callee_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
@@ -427,6 +404,7 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
     sum.op_class = work.op_class;
     sum.dtype = work.dtype;
   }
+  sum.workspace_bytes = body_bytes(op);
   if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
   berth_release(graph);
   berth_release(scratch);

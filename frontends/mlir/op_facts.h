@@ -73,8 +73,8 @@ struct TensorFacts {
 /// Gives the builder what the work rule of the op's type asks for.
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
-/// Work of an op with regions that run in turn (while, if, scf.for, ...): that of all ops in them, each
-/// once; in scf.for and affine.for as often as constant bounds say.
+/// Work of an op with regions that run in turn (while, if, scf.for, ...): that of all ops in them, each as
+/// often as its loops run (trips_of). Its workspace is what they hold (body_bytes).
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
 }  // namespace berth_mlir

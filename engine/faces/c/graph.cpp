@@ -158,9 +158,15 @@ berth_status berth_builder_cost(berth_builder* builder, int32_t op, berth_text k
 berth_status berth_builder_work(berth_builder* builder, int32_t op, const berth_work* work) {
   return c::guarded([&] {
     const berth_work defaults = BERTH_WORK_INIT;
-    const berth_work given = c::take(&c::required(work, "work"), defaults, "berth_work");
-    c::get(builder).builder.set_work(op, {given.flops, given.bytes, class_of(given.op_class),
-                                          dtype_of(given.dtype, DType::f32), given.launches});
+    const berth_work given = c::take(&c::required(work, "work"), defaults, "berth_work",
+                                     offsetof(berth_work, workspace_bytes));
+    c::get(builder).builder.set_work(op, {given.flops,
+                                          given.bytes,
+                                          class_of(given.op_class),
+                                          dtype_of(given.dtype, DType::f32),
+                                          given.launches,
+                                          {},
+                                          given.workspace_bytes});
   });
 }
 
@@ -298,8 +304,10 @@ berth_status berth_graph_op_work(const berth_graph* graph, int32_t op, berth_wor
                               found.bytes,
                               found.launches,
                               c::borrow(op_class_name(found.op_class)),
-                              c::borrow(dtype_name(found.dtype))};
-    c::give_options(&known, sizeof known, work, sizeof known, "berth_work");
+                              c::borrow(dtype_name(found.dtype)),
+                              found.workspace_bytes};
+    c::give_options(&known, sizeof known, work, offsetof(berth_work, workspace_bytes),
+                    "berth_work");
   });
 }
 

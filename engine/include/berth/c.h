@@ -171,13 +171,11 @@ typedef struct berth_work {
    *  "reduction", "elementwise", "data_movement", "other". Empty = "other". */
   berth_text op_class;
   berth_text dtype; /**< in which the arithmetic runs; empty = f32 */
+  /** Held while the op runs, besides its inputs and outputs: of an op with a body what that makes. */
+  double workspace_bytes;
 } berth_work;
-#define BERTH_WORK_INIT                    \
-  {                                        \
-    sizeof(berth_work), 0, 0, 1, {0, 0}, { \
-      0, 0                                 \
-    }                                      \
-  }
+#define BERTH_WORK_INIT \
+  { sizeof(berth_work), 0, 0, 1, {0, 0}, {0, 0}, 0 }
 
 typedef struct berth_op_hints {
   size_t size;

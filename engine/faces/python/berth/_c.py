@@ -97,7 +97,7 @@ def _struct(name: str, fields: str) -> Any:
 EngineOptions = _struct("EngineOptions", "size:z settings:T no_environment:i plugin_folders:*T plugin_folder_count:z "
                                          "overrides:T")
 Tensor = _struct("Tensor", "size:z name:T dtype:T shape:*q rank:i bytes:q")
-Work = _struct("Work", "size:z flops:d bytes:d launches:d op_class:T dtype:T")
+Work = _struct("Work", "size:z flops:d bytes:d launches:d op_class:T dtype:T workspace_bytes:d")
 PlaceOptions = _struct("PlaceOptions", "size:z policy:T options:p option_count:z fallbacks:*T fallback_count:z "
                                        "budget_s:d moves:q seed:q threads:i initial:*i should_stop:stop progress:tell "
                                        "user:p bound:T ask_every_s:d")

@@ -1,0 +1,248 @@
+#include "loops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "op_facts.h"
+
+namespace berth_mlir {
+namespace {
+
+std::optional<std::int64_t> constant_of(mlir::Operation& op, llvm::StringRef key) {
+  auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, key));
+  if (!map || map.getValue().getNumResults() != 1) return std::nullopt;
+  auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(map.getValue().getResult(0));
+  return number ? std::optional(number.getValue()) : std::nullopt;
+}
+
+/// A comparison, from the first operand's side.
+enum class Holds { less, at_most, more, at_least, differs };
+
+std::optional<Holds> comparison_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type == "arith.cmpi") {
+    auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "predicate"));
+    constexpr Holds kSigned[] = {Holds::less, Holds::at_most, Holds::more, Holds::at_least};
+    const std::int64_t predicate = number ? number.getValue().getSExtValue() : -1;
+    if (predicate == 1) return Holds::differs;
+    return predicate >= 2 && predicate < 10 ? std::optional(kSigned[(predicate - 2) % 4])
+                                            : std::nullopt;
+  }
+  const mlir::Attribute direction = attribute_of(op, "comparison_direction");
+  if (!type.ends_with(".compare") || !direction) return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  direction.print(stream);
+  struct Name {
+    llvm::StringRef text;
+    Holds holds;
+  };
+  constexpr Name kNames[] = {{"LT", Holds::less},
+                             {"LE", Holds::at_most},
+                             {"GT", Holds::more},
+                             {"GE", Holds::at_least},
+                             {"NE", Holds::differs}};
+  for (const Name& name : kNames) {
+    if (llvm::StringRef(text).contains(name.text)) return name.holds;
+  }
+  return std::nullopt;
+}
+
+Holds turned_around(Holds holds) {
+  switch (holds) {
+    case Holds::less:
+      return Holds::more;
+    case Holds::at_most:
+      return Holds::at_least;
+    case Holds::more:
+      return Holds::less;
+    case Holds::at_least:
+      return Holds::at_most;
+    case Holds::differs:
+      break;
+  }
+  return Holds::differs;
+}
+
+/// A loop that tests before each trip: "while (condition of the state) state = body(state)".
+struct While {
+  mlir::Block* before;
+  mlir::Block* body;
+  mlir::Value condition;
+};
+
+std::optional<While> while_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (!type.ends_with(".while") || op.getNumRegions() != 2) return std::nullopt;
+  for (mlir::Region& region : op.getRegions()) {
+    if (!region.hasOneBlock() || region.front().empty()) return std::nullopt;
+  }
+  While loop{&op.getRegion(0).front(), &op.getRegion(1).front(), {}};
+  const auto tested = loop.before->back().getOperands();
+  if (tested.empty() || loop.before->getNumArguments() != op.getNumOperands() ||
+      loop.body->getNumArguments() != op.getNumOperands() ||
+      loop.body->back().getNumOperands() != op.getNumOperands()) {
+    return std::nullopt;
+  }
+  loop.condition = tested.front();
+  // scf.while may hand other values to its body.
+  const auto handed = tested.drop_front();
+  if (!handed.empty() && !llvm::equal(handed, loop.before->getArguments())) return std::nullopt;
+  return loop;
+}
+
+/// The number that `value` has in every trip: a constant, or a state that starts as one and stays.
+std::optional<std::int64_t> fixed_number(mlir::Operation& op, const While& loop,
+                                         mlir::Value value) {
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
+  if (!argument) return number_of(value);
+  if (argument.getOwner() != loop.before) return std::nullopt;
+  const unsigned at = argument.getArgNumber();
+  const bool stays = loop.body->back().getOperand(at) == loop.body->getArgument(at);
+  return stays ? number_of(op.getOperand(at)) : std::nullopt;
+}
+
+/// How much a trip adds to the state at `at`.
+std::optional<std::int64_t> step_of(const While& loop, unsigned at) {
+  mlir::Operation* const next = loop.body->back().getOperand(at).getDefiningOp();
+  if (next == nullptr || next->getNumOperands() != 2) return std::nullopt;
+  const llvm::StringRef type = next->getName().getStringRef();
+  const mlir::Value state = loop.body->getArgument(at);
+  if (type.ends_with(".add") || type == "arith.addi") {
+    const unsigned other = next->getOperand(0) == state ? 1 : 0;
+    return next->getOperand(1 - other) == state ? number_of(next->getOperand(other)) : std::nullopt;
+  }
+  if (!type.ends_with(".subtract") && type != "arith.subi") return std::nullopt;
+  const auto less = next->getOperand(0) == state ? number_of(next->getOperand(1)) : std::nullopt;
+  return less ? std::optional(-*less) : std::nullopt;
+}
+
+double trips_between(Holds holds, double begin, double end, double step) {
+  const double length = (end - begin) / step;
+  const bool upwards = holds == Holds::less || holds == Holds::at_most;
+  if (holds == Holds::differs) {
+    return length >= 0 && length == std::floor(length) ? length : 1;
+  }
+  if (upwards != (step > 0)) return 1;  // none, or without end
+  const bool with_last = holds == Holds::at_most || holds == Holds::at_least;
+  return std::max(0.0, with_last ? std::floor(length) + 1 : std::ceil(length));
+}
+
+double trips_of_while(mlir::Operation& op) {
+  const std::optional<While> loop = while_of(op);
+  mlir::Operation* const test = loop ? loop->condition.getDefiningOp() : nullptr;
+  if (test == nullptr || test->getNumOperands() != 2) return 1;
+  std::optional<Holds> holds = comparison_of(*test);
+  if (!holds) return 1;
+  for (const unsigned side : {0U, 1U}) {
+    auto counter = mlir::dyn_cast<mlir::BlockArgument>(test->getOperand(side));
+    if (!counter || counter.getOwner() != loop->before) continue;
+    const unsigned at = counter.getArgNumber();
+    const auto begin = number_of(op.getOperand(at));
+    const auto end = fixed_number(op, *loop, test->getOperand(1 - side));
+    const auto step = step_of(*loop, at);
+    if (!begin || !end || !step || *step == 0) continue;
+    return trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
+                         static_cast<double>(*end), static_cast<double>(*step));
+  }
+  return 1;
+}
+
+double element_bytes(llvm::StringRef dtype) {
+  if (dtype == "bool") return 1;
+  unsigned bits = 0;
+  const llvm::StringRef digits = dtype.drop_while([](char c) { return c < '0' || c > '9'; });
+  return digits.getAsInteger(10, bits) ? 0 : bits / 8.0;
+}
+
+double bytes_of(mlir::Value value) {
+  const TensorFacts facts = facts_of(value);
+  return facts.ranked ? facts.elements() * element_bytes(facts.dtype) : 0;
+}
+
+/// The memory of blocks, each function's once.
+class Bodies {
+ public:
+  double most_in(mlir::Operation& op) {
+    double most = 0;
+    for (mlir::Region& region : op.getRegions()) {
+      if (region.hasOneBlock()) most = std::max(most, most_in(region.front()));
+    }
+    return most;
+  }
+
+ private:
+  double most_in(mlir::Block& block) {
+    llvm::DenseMap<mlir::Operation*, double> given_up;  // by the op that reads last
+    llvm::DenseMap<mlir::Value, mlir::Operation*> last_reader;
+    for (mlir::Operation& op : block) {
+      op.walk([&](mlir::Operation* inner) {
+        for (mlir::Value operand : inner->getOperands()) {
+          for (mlir::Value value : elements_of(operand)) last_reader[value] = &op;
+        }
+      });
+    }
+    double held = 0, most = 0;
+    for (mlir::Operation& op : block) {
+      if (&op == &block.back()) break;
+      if (!is_constant(op) && !packs_tensors(op)) {
+        for (mlir::Value result : op.getResults()) {
+          mlir::Operation* const last = last_reader.lookup(result);
+          if (last == &block.back()) continue;  // the loop's state, or the op's own result
+          const double bytes = bytes_of(result);
+          held += bytes;
+          given_up[last == nullptr ? &op : last] += bytes;
+        }
+      }
+      most = std::max(most, held + inside(op));
+      held -= given_up.lookup(&op);
+    }
+    return most;
+  }
+
+  double inside(mlir::Operation& op) {
+    if (mlir::Operation* const callee = callee_of(op)) {
+      // A function that calls itself finds 0 here.
+      const auto [known, is_new] = functions_.try_emplace(callee, 0);
+      if (!is_new) return known->second;
+      const double most = most_in(*callee);
+      return functions_[callee] = most;
+    }
+    return runs_per_element(op) ? 0 : most_in(op);
+  }
+
+  llvm::DenseMap<mlir::Operation*, double> functions_;
+};
+
+}  // namespace
+
+double trips_of(mlir::Operation& op) {
+  std::optional<std::int64_t> begin, end, step;
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type.ends_with(".while")) return trips_of_while(op);
+  if (type == "scf.for" && op.getNumOperands() >= 3) {
+    begin = number_of(op.getOperand(0));
+    end = number_of(op.getOperand(1));
+    step = number_of(op.getOperand(2));
+  } else if (type == "affine.for") {
+    begin = constant_of(op, "lowerBoundMap");
+    end = constant_of(op, "upperBoundMap");
+    auto by = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "step"));
+    if (by) step = by.getValue().getSExtValue();
+  }
+  if (!begin || !end || !step || *step <= 0) return 1;
+  const double length = static_cast<double>(*end) - static_cast<double>(*begin);
+  return std::max(0.0, std::ceil(length / static_cast<double>(*step)));
+}
+
+double body_bytes(mlir::Operation& op) {
+  return Bodies().most_in(op);
+}
+
+}  // namespace berth_mlir

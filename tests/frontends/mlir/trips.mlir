@@ -1,0 +1,66 @@
+// Loops that say how often they run: a hundred products of 33.55 MFLOP each.
+func.func @counts_up(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %r:2 = "stablehlo.while"(%zero, %x) ({
+  ^bb0(%i: tensor<i32>, %a: tensor<256x256xf32>):
+    %end = "stablehlo.constant"() {value = dense<100> : tensor<i32>} : () -> tensor<i32>
+    %go = "stablehlo.compare"(%i, %end) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%go) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %a: tensor<256x256xf32>):
+    %one = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+    %m = "stablehlo.dot"(%a, %a) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    %next = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%next, %m) : (tensor<i32>, tensor<256x256xf32>) -> ()
+  }) : (tensor<i32>, tensor<256x256xf32>) -> (tensor<i32>, tensor<256x256xf32>)
+  return %r#1 : tensor<256x256xf32>
+}
+// The end is a state that stays, the counter goes down by two, and the last trip is at the end.
+func.func @counts_down(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %begin = arith.constant 200 : i32
+  %end = arith.constant 2 : i32
+  %two = arith.constant 2 : i32
+  %r:3 = scf.while (%i = %begin, %last = %end, %a = %x) : (i32, i32, tensor<256x256xf32>) -> (i32, i32, tensor<256x256xf32>) {
+    %go = arith.cmpi sle, %last, %i : i32
+    scf.condition(%go) %i, %last, %a : i32, i32, tensor<256x256xf32>
+  } do {
+  ^bb0(%i: i32, %last: i32, %a: tensor<256x256xf32>):
+    %m = linalg.matmul ins(%a, %a : tensor<256x256xf32>, tensor<256x256xf32>) outs(%a : tensor<256x256xf32>) -> tensor<256x256xf32>
+    %next = arith.subi %i, %two : i32
+    scf.yield %next, %last, %m : i32, i32, tensor<256x256xf32>
+  }
+  return %r#2 : tensor<256x256xf32>
+}
+// How often this one runs depends on data: once is counted.
+func.func @by_data(%x: tensor<256x256xf32>, %n: i32) -> tensor<256x256xf32> {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r:2 = scf.while (%i = %zero, %a = %x) : (i32, tensor<256x256xf32>) -> (i32, tensor<256x256xf32>) {
+    %go = arith.cmpi slt, %i, %n : i32
+    scf.condition(%go) %i, %a : i32, tensor<256x256xf32>
+  } do {
+  ^bb0(%i: i32, %a: tensor<256x256xf32>):
+    %m = linalg.matmul ins(%a, %a : tensor<256x256xf32>, tensor<256x256xf32>) outs(%a : tensor<256x256xf32>) -> tensor<256x256xf32>
+    %next = arith.addi %i, %one : i32
+    scf.yield %next, %m : i32, tensor<256x256xf32>
+  }
+  return %r#1 : tensor<256x256xf32>
+}
+// A body that makes 3 GiB, of which two are there at once, in a function that it calls; then the devices have too little.
+func.func private @layer(%a: tensor<16384x16384xf32>) -> tensor<16384x16384xf32> {
+  %b = "stablehlo.tanh"(%a) : (tensor<16384x16384xf32>) -> tensor<16384x16384xf32>
+  %c = "stablehlo.exponential"(%b) : (tensor<16384x16384xf32>) -> tensor<16384x16384xf32>
+  %d = "stablehlo.cosine"(%c) : (tensor<16384x16384xf32>) -> tensor<16384x16384xf32>
+  %e = "stablehlo.sine"(%d) : (tensor<16384x16384xf32>) -> tensor<16384x16384xf32>
+  return %e : tensor<16384x16384xf32>
+}
+func.func @holds(%x: tensor<16384x16384xf32>) -> tensor<16384x16384xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %r = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %x) -> tensor<16384x16384xf32> {
+    %n = func.call @layer(%a) : (tensor<16384x16384xf32>) -> tensor<16384x16384xf32>
+    scf.yield %n : tensor<16384x16384xf32>
+  }
+  return %r : tensor<16384x16384xf32>
+}
