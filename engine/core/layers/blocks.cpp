@@ -388,6 +388,15 @@ class BlockFinder {
     }
   }
 
+  /// Whether the network has it once. Exporters merge parameters of equal values too, of which each module
+  /// has its own: vectors of a fresh model's norms, and buffers (rotary embeddings, masks), which are no
+  /// weights.
+  [[nodiscard]] bool may_be_tied(TensorId weight) const {
+    const std::string& name = graph_.tensor_name(weight);
+    if (module_of_parameter(name).empty() || graph_.shape(weight).size() == 1) return false;
+    return name.substr(name.rfind('.') + 1).starts_with("weight");
+  }
+
   void find_ties() {
     // A head reads embeddings as they are, or turned around when the model was loaded.
     std::map<TensorId, std::map<BlockId, OpId>> readers;
@@ -399,7 +408,7 @@ class BlockFinder {
     }
     for (const auto& [weight, of_block] : readers) {
       const bool small = graph_.bytes(weight) <= std::min(kSmallBytes, total_ / kSmallShare);
-      if (is_scalar(weight) || small || of_block.size() < 2) continue;
+      if (small || of_block.size() < 2 || !may_be_tied(weight)) continue;
       Blocks::Tie& tie = data_.ties.emplace_back();
       tie.parameter = weight;
       for (const auto& [block, op] : of_block) {

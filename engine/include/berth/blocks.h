@@ -55,7 +55,8 @@ class BERTH_EXPORT Blocks {
   /// Its blocks by number. Throws Error(unsupported) where one is not in the graph, or there is no
   /// list.
   [[nodiscard]] std::vector<BlockId> layers() const;
-  /// Whether parameters are read in several blocks: tied embeddings.
+  /// Weights that several blocks read: tied embeddings. Vectors and buffers are none: an exporter merges
+  /// those of equal values, and each module has its own.
   struct Tie {
     TensorId parameter;
     std::vector<BlockId> blocks;  ///< ascending, at least two

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/error.h"
@@ -22,16 +23,19 @@ class Net {
   /// An op that reads `inputs` and, where given, a parameter of this name.
   TensorId op(const std::string& name, std::vector<TensorId> inputs,
               const std::string& parameter = {}, std::int64_t param_bytes = 10 << 20,
-              std::int64_t out_bytes = kActivation) {
+              std::int64_t out_bytes = kActivation, std::vector<std::int64_t> shape = {}) {
     const OpId id = builder_.add_op(name, "Op");
     for (const TensorId input : inputs) builder_.add_input(id, input);
     TensorInfo info;
     info.bytes = param_bytes;
+    info.has_shape = !shape.empty();
+    info.shape = std::move(shape);
     if (!parameter.empty()) {
       const auto [entry, is_new] = parameters_.try_emplace(parameter, kNoTensor);
       if (is_new) entry->second = builder_.add_parameter(info, parameter);
       builder_.add_input(id, entry->second);
     }
+    info = {};
     info.bytes = out_bytes;
     return builder_.add_output(id, info);
   }
@@ -163,6 +167,25 @@ TEST_CASE("tied embeddings that a head reads turned around are tied all the same
     CHECK(blocks.ties()[0].readers ==
           std::vector<OpId>{*graph->find_op("/model/embed_tokens/Gather"), *graph->find_op(head)});
   }
+}
+
+TEST_CASE("what an exporter merged, tables and vectors of equal values, ties no blocks") {
+  Net net;
+  TensorId x = net.op("/embed/Gather", {}, "embed.weight");
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string scope = "/layers." + std::to_string(layer);
+    x = net.op(scope + "/rope/Mul", {x}, "freqs_cos");
+    x = net.op(scope + "/mask/Where", {x}, "layers.0.attn.bias");
+    x = net.op(scope + "/norm/Mul", {x}, "layers.0.norm.weight", 1 << 20, Net::kActivation,
+               {1 << 18});
+    x = net.op(scope + "/up/MatMul", {x}, "layers." + std::to_string(layer) + ".up.weight");
+  }
+  net.op("/head/MatMul", {x}, "embed.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  REQUIRE(blocks.ties().size() == 1);
+  CHECK(graph->tensor_name(blocks.ties()[0].parameter) == "embed.weight");
+  CHECK(block_of(*graph, blocks, "/layers.1/norm/Mul") == "layers.1");
 }
 
 TEST_CASE("a tied weight with the name of a module without ops goes with its first reader") {
