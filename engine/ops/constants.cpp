@@ -42,11 +42,15 @@ bool is_view(std::string_view type) {
   return contains(kViews, type) || type.find("global") != std::string_view::npos;
 }
 
+bool gives_another_shape(std::string_view bare_type) {
+  constexpr std::array<std::string_view, 5> kTypes = {"Flatten", "Reshape", "Squeeze", "Transpose",
+                                                      "Unsqueeze"};
+  return contains(kTypes, bare_type);
+}
+
 /// Leaves dequantised weights as they are stored, as far as a kernel is concerned.
 bool rearranges(std::string_view type) {
-  constexpr std::array<std::string_view, 7> kTypes = {"Cast",    "CastLike",  "Flatten",  "Reshape",
-                                                      "Squeeze", "Transpose", "Unsqueeze"};
-  return contains(kTypes, bare(type));
+  return gives_another_shape(bare(type)) || bare(type) == "Cast" || bare(type) == "CastLike";
 }
 
 class Folding {
@@ -235,6 +239,20 @@ std::shared_ptr<const Graph> fold_constants(std::shared_ptr<const Graph> graph) 
   Folding folding(*graph);
   if (!folding.run()) return graph;
   return graph->with_constants(folding.roles());
+}
+
+std::shared_ptr<const Graph> with_views_of_parameters(std::shared_ptr<const Graph> graph) {
+  std::vector<Role> roles;
+  bool changed = false;
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    Role role = graph->constant_role(op);
+    const bool viewed = role == Role::made && !graph->inputs(op).empty() &&
+                        gives_another_shape(bare(graph->op_type(op)));
+    if (viewed) role = Role::stands;
+    changed = changed || viewed;
+    roles.push_back(role);
+  }
+  return changed ? graph->with_constants(roles) : graph;
 }
 
 }  // namespace berth::ops

@@ -7,6 +7,7 @@
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "berth/run.h"
+#include "berth/sdk/ops/constants.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "host/joined.h"
@@ -233,7 +234,7 @@ std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
 }
 
 /// Whether the tool runs a model of its own, with kernels of its own, which writes into its caches
-/// whatever op of the file makes them.
+/// whatever op of the file makes them, and turns weights around without copying them.
 bool has_own_model(const Tool& tool) {
   constexpr std::string_view kTools[] = {"accelerate", "llama.cpp", "vllm", "deepspeed",
                                          "torch-pipelining"};
@@ -348,6 +349,7 @@ Task task_of(const Posed& before) {
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
   std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
   if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
+  if (own_model) posed.graph = ops::with_views_of_parameters(std::move(posed.graph));
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }

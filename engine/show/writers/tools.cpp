@@ -230,11 +230,14 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
   rules.notes.push_back(cat("llama.cpp's buffer for a prompt takes ", format_bytes(buffers.layer),
                             " on a GPU with layers and ", format_bytes(buffers.head),
                             " on that with the head"));
+  // What ops read, not what blocks count for: a tied head is read on the GPU too.
+  std::set<TensorId> seen;
   for (const std::vector<BlockId>* some : {&decoder.layers, &decoder.behind}) {
-    for (const BlockId block : *some) {
-      needed += blocks[block].param_bytes;
-      for (const OpId op : blocks[block].ops) {
-        if (graph.is_input(op)) needed += graph.output_bytes(op);
+    for (const OpId op : ops_of(blocks, *some)) {
+      if (graph.is_input(op)) needed += graph.output_bytes(op);
+      needed += graph.stated_param_bytes(op);
+      for (const TensorId tensor : graph.parameters(op)) {
+        if (seen.insert(tensor).second) needed += graph.bytes(tensor);
       }
     }
   }

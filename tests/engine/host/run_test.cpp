@@ -8,6 +8,7 @@
 #include "berth/bounds.h"
 #include "berth/engine.h"
 #include "berth/files.h"
+#include "berth/machines.h"
 #include "berth/sdk/environment.h"
 #include "berth/sdk/ops/constants.h"
 #include "support/expect_error.h"
@@ -195,4 +196,35 @@ TEST_CASE("what runs before the step has no work to be without a rule for") {
   const auto graph = builder.build();
   CHECK(without_rule_text(*graph).find("ml_program.global_load_const (1)") != std::string::npos);
   CHECK(without_rule_text(*ops::fold_constants(graph)).empty());
+}
+
+TEST_CASE("a tool with a model of its own has a tied weight once, which the file turns around") {
+  GraphBuilder builder("tied", "onnx");
+  const TensorInfo info{DType::f32, true, {8, 8}, kUnknownBytes};
+  const TensorId table = builder.add_parameter(info, "embed_tokens.weight");
+  TensorId last = kNoTensor;
+  const auto add = [&](const char* name, const char* type, std::vector<TensorId> inputs) {
+    const OpId op = builder.add_op(name, type);
+    for (const TensorId input : inputs) builder.add_input(op, input);
+    last = builder.add_output(op, info);
+    return last;
+  };
+  const TensorId turned = add("turn", "Transpose", {table});
+  const TensorId x = add("x", "Input", {});
+  add("/embed_tokens/MatMul", "MatMul", {x, table});
+  add("/layers.0/MatMul", "MatMul", {last, builder.add_parameter(info, "layers.0.weight")});
+  add("/lm_head/MatMul", "MatMul", {last, turned});
+  const auto graph = ops::fold_constants(builder.build());
+  Engine engine({"/no/plugins"});
+  Settings settings;
+  const auto bytes_for = [&](const char* tool) {
+    settings.tool = tool;
+    const Task task = make_task(engine, graph, machine_of_words("l4+host"), settings);
+    return task.problem->graph().total_param_bytes() / 256;
+  };
+  for (const char* const tool : {"accelerate", "llama.cpp", "vllm", "torch-pipelining"}) {
+    CAPTURE(tool);
+    CHECK(bytes_for(tool) == 2);
+  }
+  CHECK(bytes_for("onnxruntime") == 3);
 }

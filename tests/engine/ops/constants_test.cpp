@@ -93,6 +93,25 @@ TEST_CASE("a weight that is rearranged costs what the plain weight does") {
   CHECK(cast.peak_bytes == plain.peak_bytes);
 }
 
+TEST_CASE("a framework turns a parameter around without a copy, and casts one into another") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId turned = model.made("turn", "Transpose", kWeight, {weight});
+  const TensorId wide = model.made("cast", "Cast", kWide, {weight});
+  const TensorId rows = model.made("rows", "Gather", kRow, {weight, model.row});
+  const TensorId middle = model.made("first", "MatMul", kRow, {rows, turned});
+  model.made("second", "MatMul", kRow, {middle, wide});
+  const auto folded = model.folded();
+  CHECK(folded->total_param_bytes() == 4 * kHalf);
+  const auto graph = ops::with_views_of_parameters(folded);
+  CHECK(graph->total_param_bytes() == 3 * kHalf);
+  REQUIRE(graph->shared_parameters().size() == 1);
+  CHECK(graph->shared_parameters()[0].consumers ==
+        std::vector<OpId>{op(*graph, "rows"), op(*graph, "first")});
+  CHECK(graph->first_reader(op(*graph, "turn")) == op(*graph, "first"));
+  CHECK(ops::with_views_of_parameters(graph) == graph);
+}
+
 TEST_CASE("what a constant makes resides on every device that reads it, and nothing is sent") {
   Model model;
   const TensorId weight = model.builder.add_parameter(kWeight, "w");

@@ -33,4 +33,9 @@ namespace berth::ops {
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> fold_constants(
     std::shared_ptr<const Graph> graph);
 
+/// A folded graph as the framework runs it that it was exported from: what only turns a parameter
+/// around or gives it another shape stands for it, and takes no memory beside it. [thread-safe]
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> with_views_of_parameters(
+    std::shared_ptr<const Graph> graph);
+
 }  // namespace berth::ops
