@@ -120,6 +120,7 @@ struct Part {
   std::optional<std::int64_t> memory_bytes;
   Slot slot{0, 0};
   bool bridged = false;
+  std::string_view slot_word, nvlink_word;  ///< as given
 };
 
 std::vector<std::string> words_known() {
@@ -169,6 +170,13 @@ void find_device(std::string_view words, std::string_view text, Part& part) {
   }
 }
 
+void once(std::string_view words, std::string_view& known, std::string_view text) {
+  if (!known.empty()) {
+    fail(words, cat("'", known, "' and '", text, "' say the same of one device; leave one out"));
+  }
+  known = text;
+}
+
 void attach(std::string_view words, std::string_view text, Part& part) {
   const std::string& name = part.known->device.name;
   if (part.known->device.host || !part.known->cores.name.empty()) {
@@ -178,7 +186,7 @@ void attach(std::string_view words, std::string_view text, Part& part) {
     if (part.known->bridge_bytes_per_s == 0) {
       fail(words, cat("'", name, "' has no NVLink; leave '@nvlink' out"));
     }
-    part.bridged = true;
+    once(words, part.nvlink_word, text);
     return;
   }
   const auto slot = slot_of(text);
@@ -187,7 +195,14 @@ void attach(std::string_view words, std::string_view text, Part& part) {
          cat("'", text, "' is no slot. Known: pcie3x16, pcie4x8, pcie5x4 and the like, nvlink, ",
              "tb3, tb4, tb5, or a rate such as 12GBps."));
   }
+  once(words, part.slot_word, text);
   part.slot = *slot;
+}
+
+/// Cards in slots have no NVLink unless it is said, whatever others of the name are soldered to.
+bool has_bridge(const Part& part) {
+  const bool in_slot = part.slot_word.starts_with("pcie") || part.slot_word.starts_with("tb");
+  return !part.nvlink_word.empty() || (part.known->bridged && !in_slot);
 }
 
 Part parse_part(std::string_view words, std::string_view text) {
@@ -195,18 +210,20 @@ Part parse_part(std::string_view words, std::string_view text) {
   std::string_view name = text.substr(0, text.find_first_of(":@"));
   if (name.empty()) fail(words, cat("a part is empty. ", machine_words_help()));
   find_device(words, name, part);
-  part.bridged = part.known->bridged;
+  std::string_view memory_word;
   if (const auto slot = slot_of(part.known->slot)) part.slot = *slot;
   for (std::string_view rest = text.substr(name.size()); !rest.empty();) {
     const std::size_t end = std::min(rest.find_first_of(":@", 1), rest.size());
     const std::string_view suffix = rest.substr(1, end - 1);
     if (rest.front() == ':') {
+      once(words, memory_word, suffix);
       part.memory_bytes = memory_of(words, suffix);
     } else {
       attach(words, suffix, part);
     }
     rest.remove_prefix(end);
   }
+  part.bridged = has_bridge(part);
   const bool one_memory = !part.known->cores.name.empty();
   if (one_memory && !part.memory_bytes && part.known->device.memory_bytes == 0) {
     fail(words,

@@ -36,7 +36,8 @@ struct KnownDevice {
 
 /// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", then
 /// ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
-/// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. Its devices are cpu:0, the
+/// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. Cards in a slot of PCIe or Thunderbolt
+/// that is named have no NVLink unless that is named too. Its devices are cpu:0, the
 /// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has one
 /// of 32 GiB. Throws Error(invalid_argument) naming the word that it does not know and those that
 /// it does.

@@ -80,6 +80,10 @@ TEST_CASE("bridges: where they always are, and where they are asked for") {
   CHECK(between("2xrtx3090") == doctest::Approx(kPcie4x16 / 2));
   CHECK(between("2xrtx3090@nvlink") == doctest::Approx(0.9 * 56.25e9));
   CHECK(between("h200x8") == doctest::Approx(0.9 * 450e9));
+  // Cards in slots have none unless it is said.
+  CHECK(between("2xh100@pcie5x16") == doctest::Approx(2 * kPcie4x16));
+  CHECK(between("2xh100@pcie5x16@nvlink") == between("2xh100"));
+  CHECK(between("2xh100@50GBps") == between("2xh100"));
   CHECK(between("2xl40s") == doctest::Approx(kPcie4x16));
   CHECK(between("h100+a100") == doctest::Approx(kPcie4x16));
 }
@@ -147,6 +151,9 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("500xrtx3090", {"more than 128", "berth.cluster/1"});
   refused("0xrtx3090", {"no device '0xrtx3090'"});
   refused("rtx4090:-1GiB", {"'-1GiB'"});
+  refused("rtx3060:8GiB:4GiB", {"'8GiB' and '4GiB'", "leave one out"});
+  refused("rtx3060@pcie3x4@pcie4x1", {"'pcie3x4' and 'pcie4x1'"});
+  refused("2xrtx3090@nvlink@nvlink", {"'nvlink' and 'nvlink'"});
   refused("here", {"the engine does not look", "`berth devices --cluster here --json`"});
   refused("here+rtx4090", {"stands for itself"});
 }
