@@ -485,8 +485,10 @@ std::vector<BlockId> Blocks::layers() const {
   for (const auto& [number, block] : by_number) {
     if (number != static_cast<int>(result.size())) {
       throw Error(ErrorCode::unsupported,
-                  cat("no parameter of ", layer_list(), ".", result.size(),
-                      " is in the graph, but of later layers there are; load the whole model"));
+                  cat("no parameter of ", layer_list(), layer_list().empty() ? "" : ".",
+                      result.size(), " is in the graph, but of later elements of its list there ",
+                      "are: this network is no stack of equal layers, or a part of one; of a "
+                      "decoder, load the whole model"));
     }
     result.push_back(block);
   }

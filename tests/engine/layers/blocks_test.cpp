@@ -277,6 +277,11 @@ TEST_CASE("a graph without modules, and one of whose layers one is missing, are 
   const Blocks blocks(*part.build());
   expect_error(ErrorCode::unsupported, {"layers.0", "load the whole model"},
                [&] { static_cast<void>(blocks.layers()); });
+  Net sequential;  // with an activation between
+  sequential.op("b", {sequential.op("a", {}, "0.weight")}, "2.weight");
+  const Blocks of_sequential(*sequential.build());
+  expect_error(ErrorCode::unsupported, {"parameter of 1 is", "no stack of equal layers"},
+               [&] { static_cast<void>(of_sequential.layers()); });
 }
 
 }  // namespace
