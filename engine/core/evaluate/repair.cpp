@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <queue>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -367,20 +366,19 @@ Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPl
       return *std::move(fitting);
     }
   }
-  std::ostringstream message;
+  const bool finer = problem.finest_groups()->count() > problem.groups().count();
+  const std::string use = finer ? "; use finer groups, more devices" : "; use more devices";
   if (evaluation.excess_bytes == 0) {
     throw Error(ErrorCode::infeasible,
-                "no placement that is feasible was found: no memory lacks, and constraints that "
-                "separate ops, or the "
-                "evaluator, refuse what was tried; use finer groups or more devices, or set "
-                "repair=false to get the "
-                "placement all the same");
+                cat("no placement that is feasible was found: no memory lacks, and constraints "
+                    "that separate ops, or the evaluator, refuse what was tried",
+                    use));
   }
-  message << "memory is short: device '" << problem.cluster().device(evaluation.worst_device).name
-          << "' exceeds its memory by " << format_bytes(evaluation.excess_bytes)
-          << " and moving groups elsewhere does not help; use finer groups, more devices or "
-             "larger ones, or set repair=false to get the placement all the same";
-  throw Error(ErrorCode::infeasible, message.str());
+  throw Error(
+      ErrorCode::infeasible,
+      cat("memory is short: device '", problem.cluster().device(evaluation.worst_device).name,
+          "' exceeds its memory by ", format_bytes(evaluation.excess_bytes),
+          " and moving groups elsewhere does not help", use, " or larger ones"));
 }
 
 }  // namespace berth
