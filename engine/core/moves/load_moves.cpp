@@ -66,7 +66,7 @@ class LoadMoves final : public MoveStrategy {
   std::vector<double> load_us_;        ///< the same, on demand
   std::vector<std::int64_t> bytes_;    ///< by device: parameters
   std::vector<std::int64_t> at_most_;  ///< by device: of a step, without workspace
-  std::vector<std::int64_t> per_step_;
+  std::vector<simulator::StageNeed> needs_;
   simulator::StageMemory stage_;
   std::int64_t largest_workspace_ = 0;
   std::vector<Move> undo_;  ///< the way back to the placement kept
@@ -104,7 +104,7 @@ LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
   }
   undo_.reserve(plan.op_count);
   stage_.reserve(plan);
-  per_step_.reserve(plan.device_count);
+  needs_.reserve(plan.device_count);
 }
 
 /// No load comes above this.
@@ -233,19 +233,20 @@ double LoadMoves::largest_load_us() const {
 
 std::int64_t LoadMoves::excess_bytes() {
   const Problem& problem = *plan_.problem;
-  const auto excess_of = [&](const std::vector<std::int64_t>& per_step, std::int64_t workspace) {
-    std::int64_t excess_bytes = 0;
-    for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-      const std::int64_t memory = problem.memory_bytes(static_cast<DeviceId>(d));
-      const std::int64_t held =
-          simulator::stage_bytes(bytes_[d], per_step[d] + workspace, problem.options().in_flight);
-      excess_bytes = std::max(excess_bytes, held - memory);
-    }
-    return excess_bytes;
+  std::int64_t excess_bytes = 0;
+  const auto add = [&](std::uint32_t d, const simulator::StageNeed& need) {
+    const std::int64_t memory = problem.memory_bytes(static_cast<DeviceId>(d));
+    const std::int64_t held = simulator::stage_bytes(bytes_[d], need, problem.options().in_flight);
+    excess_bytes = std::max(excess_bytes, held - memory);
   };
-  if (excess_of(at_most_, largest_workspace_) == 0) return 0;
-  stage_.measure(plan_, device_, per_step_);
-  return excess_of(per_step_, 0);
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    add(d, {at_most_[d], at_most_[d] + largest_workspace_});
+  }
+  if (excess_bytes == 0) return 0;
+  excess_bytes = 0;
+  stage_.measure(plan_, device_, needs_);
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) add(d, needs_[d]);
+  return excess_bytes;
 }
 
 MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double cutoff_us) {

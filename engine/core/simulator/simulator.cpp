@@ -69,10 +69,10 @@ void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& wo
     for (simulator::Index i = 0; i < plan.op_count; ++i) {
       scratch.device_of[i] = static_cast<std::uint32_t>(placement[at(plan.ids[i])]);
     }
-    scratch.stage.measure(plan, scratch.device_of, scratch.per_step);
+    scratch.stage.measure(plan, scratch.device_of, scratch.needs);
     out.peak_bytes.resize(plan.device_count);
     for (std::uint32_t d = 0; d < plan.device_count; ++d) {
-      out.peak_bytes[d] = simulator::stage_bytes(scratch.memory.usage_bytes[d], scratch.per_step[d],
+      out.peak_bytes[d] = simulator::stage_bytes(scratch.memory.usage_bytes[d], scratch.needs[d],
                                                  plan.problem->options().in_flight);
     }
     out.runtime_us = 0;

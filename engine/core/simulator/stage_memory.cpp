@@ -7,7 +7,7 @@
 namespace berth::simulator {
 
 void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> device,
-                          std::vector<std::int64_t>& per_step) {
+                          std::vector<StageNeed>& needs) {
   freed_.assign(plan.op_count, 0);
   usage_.assign(plan.device_count, 0);
   last_.assign(plan.device_count, 0);
@@ -36,11 +36,13 @@ void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> devic
   for (Index op = 0; op < plan.op_count; ++op) {
     usage_[device[op]] += plan.resident_bytes[op] - plan.param_bytes[op];
   }
-  per_step = usage_;
+  needs.resize(plan.device_count);
+  for (std::uint32_t d = 0; d < plan.device_count; ++d) needs[d] = {usage_[d], usage_[d]};
   for (Index op = 0; op < plan.op_count; ++op) {
     const std::uint32_t d = device[op];
     usage_[d] += plan.taken_bytes[op];
-    per_step[d] = std::max(per_step[d], usage_[d] + plan.workspace_bytes[op]);
+    needs[d].waiting = std::max(needs[d].waiting, usage_[d]);
+    needs[d].running = std::max(needs[d].running, usage_[d] + plan.workspace_bytes[op]);
     usage_[d] -= plan.unread_bytes[op] + freed_[op];
   }
 }

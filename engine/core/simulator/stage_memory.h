@@ -1,5 +1,6 @@
 // Memory under the objective `throughput`: each device holds a stage of a pipeline, and for every
-// step in flight what that stage needs at the worst.
+// step in flight what that stage needs at the worst. One of its ops runs at a time, whatever the number
+// of steps: its workspace is there once.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,20 @@
 
 namespace berth::simulator {
 
-/// `in_flight` steps on top of the parameters; saturates.
-[[nodiscard]] inline std::int64_t stage_bytes(std::int64_t parameters, std::int64_t per_step,
+/// What a step takes on a device at the most.
+struct StageNeed {
+  std::int64_t waiting = 0;  ///< between two of its ops
+  std::int64_t running = 0;  ///< with the workspace of the op that runs
+};
+
+/// `in_flight` steps on top of the parameters, an op of one of which runs; saturates.
+[[nodiscard]] inline std::int64_t stage_bytes(std::int64_t parameters, const StageNeed& need,
                                               std::int64_t in_flight) {
+  if (in_flight == 0) return parameters;
   std::int64_t bytes = 0;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (__builtin_mul_overflow(per_step, in_flight, &bytes)) return kMost;
+  if (__builtin_mul_overflow(need.waiting, in_flight - 1, &bytes)) return kMost;
+  if (__builtin_add_overflow(bytes, need.running, &bytes)) return kMost;
   return __builtin_add_overflow(bytes, parameters, &bytes) ? kMost : bytes;
 }
 
@@ -36,9 +45,9 @@ class StageMemory {
     last_.reserve(plan.device_count);
     readers_.reserve(plan.device_count);
   }
-  /// `device` by Index; `per_step` by device.
+  /// `device` by Index; `needs` by device.
   void measure(const Plan& plan, std::span<const std::uint32_t> device,
-               std::vector<std::int64_t>& per_step);
+               std::vector<StageNeed>& needs);
 
  private:
   std::vector<std::int64_t> freed_;     ///< by Index: by its end

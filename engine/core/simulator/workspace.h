@@ -117,7 +117,7 @@ struct Workspace {
 
   // Throughput.
   std::vector<std::uint32_t> device_of;  ///< by Index
-  std::vector<std::int64_t> per_step;    ///< by device
+  std::vector<StageNeed> needs;          ///< by device
   StageMemory stage;
 
   std::vector<double> op_start_us;  ///< by Index (placeto, or where asked for)

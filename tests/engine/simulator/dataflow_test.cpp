@@ -494,6 +494,20 @@ TEST_CASE("throughput: every step in flight has its inputs, activations and resu
   CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{3 * 14000, 500 + 3 * 6000});
 }
 
+TEST_CASE("throughput: the workspace of the op that runs is there once, whatever is in flight") {
+  Case one;
+  one.options.objective = Objective::throughput;
+  one.options.in_flight = 3;
+  one.workspace_bytes = {100, 700};
+  const OpId a = one.op("a", 1, {4});
+  one.read(one.op("b", 1, {2}), a);
+  const Simulator simulator(one.problem());
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 0}, workspace, evaluation);
+  CHECK(evaluation.peak_bytes[0] == 3 * 6000 + 700);
+}
+
 TEST_CASE("an output sent to several receivers counts at the slowest of their links") {
   Case one;
   one.options.objective = Objective::throughput;

@@ -490,6 +490,33 @@ ReferenceStep reference_step(const Problem& problem, const Placement& placement)
              : DataflowReference(problem, placement).run();
 }
 
+namespace {
+
+/// Outputs and copies of a step on a device when the op at this position runs; -1 = before any does.
+std::int64_t held_at(const Problem& problem, const Placement& placement,
+                     const std::vector<int>& position, DeviceId d, int now) {
+  const Graph& graph = problem.graph();
+  std::int64_t held = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const bool here = placement[at(op)] == d;
+    for (const TensorId tensor : graph.outputs(op)) {
+      int last = here ? position[at(op)] : -2;
+      bool reads = false;
+      for (const Edge& edge : graph.out_edges(op)) {
+        if (edge.tensor != tensor || placement[at(edge.dst)] != d) continue;
+        reads = true;
+        last = std::max(last, position[at(edge.dst)]);
+      }
+      if (here && (graph.is_input(op) || graph.is_result(tensor))) last = graph.op_count();
+      const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
+      if ((here || reads) && first <= now && now <= last) held += graph.bytes(tensor);
+    }
+  }
+  return held;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> reference_stages(const Problem& problem, const Placement& placement) {
   const Graph& graph = problem.graph();
   std::vector<int> position(at(graph.op_count()));
@@ -506,33 +533,26 @@ std::vector<std::int64_t> reference_stages(const Problem& problem, const Placeme
                                     [&](OpId op) { return placement[at(op)] == d; });
       if (here) parameters += shared.bytes;
     }
-    // What is held while each op of the device runs, and before any does.
-    std::int64_t most = 0;
+    // What is held while each op of the device runs, and before any does; its workspace once.
+    std::int64_t most = 0, running = 0;
     for (int now = -1; now < next; ++now) {
-      std::int64_t held = 0;
+      std::int64_t held = 0, workspace = 0;
       bool runs = now < 0;
-      for (OpId op = 0; op < graph.op_count(); ++op) {
-        const bool here = placement[at(op)] == d;
-        if (here && position[at(op)] == now) {
+      for (DeviceId source = 0; source < problem.cluster().device_count(); ++source) {
+        if (source != d) continue;
+        held += held_at(problem, placement, position, source, now);
+        for (OpId op = 0; op < graph.op_count(); ++op) {
+          if (placement[at(op)] != source || position[at(op)] != now) continue;
           runs = true;
-          held += problem.costs().workspace_bytes(op);
-        }
-        for (const TensorId tensor : graph.outputs(op)) {
-          int last = here ? position[at(op)] : -2;
-          bool reads = false;
-          for (const Edge& edge : graph.out_edges(op)) {
-            if (edge.tensor != tensor || placement[at(edge.dst)] != d) continue;
-            reads = true;
-            last = std::max(last, position[at(edge.dst)]);
-          }
-          if (here && (graph.is_input(op) || graph.is_result(tensor))) last = next;
-          const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
-          if ((here || reads) && first <= now && now <= last) held += graph.bytes(tensor);
+          workspace = problem.costs().workspace_bytes(op);
         }
       }
-      if (runs) most = std::max(most, held);
+      if (!runs) continue;
+      most = std::max(most, held);
+      running = std::max(running, held + workspace);
     }
-    found.push_back(parameters + problem.options().in_flight * most);
+    const std::int64_t steps = problem.options().in_flight;
+    found.push_back(steps == 0 ? parameters : parameters + (steps - 1) * most + running);
   }
   return found;
 }
