@@ -143,13 +143,15 @@ inline std::shared_ptr<const Costs> tangled_costs(Random& random, const Graph& g
 struct TangledShape {
   int ops = 40;
   int devices = 3;
+  bool keeps = false;  ///< the host, where there is one, only keeps parameters for device 0
 };
 
 inline std::shared_ptr<const Problem> tangled_problem(Random& random, Semantics semantics,
                                                       Objective objective,
                                                       const TangledShape& shape) {
   const auto graph = tangled_graph(random, shape.ops);
-  const auto cluster = tangled_cluster(random, shape.devices);
+  auto cluster = tangled_cluster(random, shape.devices);
+  if (shape.keeps) cluster = cluster->with_hosts_keeping_for(0);
   ProblemOptions options;
   options.semantics = semantics;
   options.objective = objective;

@@ -97,6 +97,7 @@ struct Cluster::Data {
   std::vector<std::string> channels;
   bool has_parallel_routes = false;
   bool has_copying_receivers = false;
+  DeviceId worker = kNoDevice;  // for which hosts keep parameters
 
   void index_devices();
   void resolve_routes();
@@ -258,6 +259,19 @@ ChannelId Cluster::channel_count() const noexcept {
 }
 const std::string& Cluster::channel_name(ChannelId id) const noexcept {
   return data_->channels[at(id)];
+}
+DeviceId Cluster::works_in(DeviceId id) const noexcept {
+  return has_keepers() && device(id).host ? data_->worker : id;
+}
+bool Cluster::has_keepers() const noexcept {
+  return data_->worker != kNoDevice;
+}
+std::shared_ptr<const Cluster> Cluster::with_hosts_keeping_for(DeviceId worker) const {
+  auto data = std::make_shared<Data>(*data_);
+  data->worker = worker;
+  auto cluster = std::make_shared<Cluster>(*this);
+  cluster->data_ = std::move(data);
+  return cluster;
 }
 const std::vector<LinkSpec>& Cluster::links() const noexcept {
   return data_->links;

@@ -119,6 +119,7 @@ void CandidatePlacement::keep() {
 
 bool CandidatePlacement::surely_fits() const {
   if (facts_->always_fits) return true;
+  if (plan_.cluster().has_keepers()) return false;  // what ops make there is elsewhere
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     if (at_most_bytes_[d] > plan_.problem->memory_bytes(static_cast<DeviceId>(d))) return false;
   }

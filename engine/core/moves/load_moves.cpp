@@ -239,10 +239,13 @@ std::int64_t LoadMoves::excess_bytes() {
     const std::int64_t held = simulator::stage_bytes(bytes_[d], need, problem.options().in_flight);
     excess_bytes = std::max(excess_bytes, held - memory);
   };
-  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    add(d, {at_most_[d], at_most_[d] + largest_workspace_});
+  // What ops make on a device that keeps parameters is elsewhere.
+  if (!plan_.cluster().has_keepers()) {
+    for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+      add(d, {at_most_[d], at_most_[d] + largest_workspace_});
+    }
+    if (excess_bytes == 0) return 0;
   }
-  if (excess_bytes == 0) return 0;
   excess_bytes = 0;
   stage_.measure(plan_, device_, needs_);
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) add(d, needs_[d]);

@@ -11,6 +11,7 @@ using simulator::Plan;
 namespace {
 
 bool fits_anyhow(const Plan& plan, const simulator::Footprints& footprints) {
+  if (plan.cluster().has_keepers()) return false;  // their worker may hold a tensor and its copy
   const std::int64_t bytes = std::accumulate(footprints.op_bytes.begin(), footprints.op_bytes.end(),
                                              footprints.common_bytes);
   for (DeviceId device = 0; device < plan.cluster().device_count(); ++device) {

@@ -315,7 +315,8 @@ void Problem::Data::sum_groups() {
 }
 
 std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
-  if (!counts_lifetimes(options)) return 0;
+  // Where devices keep parameters for another, a placement says whose memory they take.
+  if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
   const std::int64_t bytes = graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
                                                     : bytes;

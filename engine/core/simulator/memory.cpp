@@ -31,6 +31,13 @@ void add_resident(const Plan& plan, const std::vector<std::int64_t>& own_bytes,
 void resident_tensors(const Plan& plan, std::span<const DeviceId> placement,
                       MemoryScratch& scratch) {
   add_resident(plan, plan.resident_bytes, placement, scratch);
+  if (!plan.cluster().has_keepers()) return;
+  for (Index i = 0; i < plan.op_count; ++i) {
+    const auto device = at(placement[at(plan.ids[i])]);
+    const std::int64_t inputs = plan.resident_bytes[i] - plan.param_bytes[i];
+    scratch.usage_bytes[device] -= inputs;
+    scratch.usage_bytes[plan.works_in[device]] += inputs;
+  }
 }
 
 void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,

@@ -9,6 +9,7 @@
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;
 //   workspace    while the op runs.
+// All but parameters are where ops work (Cluster::works_in).
 //
 // placeto, as in the released simulator: only outputs count, on the op's own device. They are held
 // from the op's start until the latest (consumer's start + consumer's cost - 1, each rounded
@@ -142,6 +143,7 @@ class DataflowMemory : public NoObserver {
 
   void take(std::uint32_t d, std::int64_t bytes, double now_us, Index op) {
     if (bytes == 0) return;
+    d = plan_.works_in[d];
     const std::int64_t usage = scratch_.usage_bytes[d] += bytes;
     if (usage > scratch_.peaks[d].bytes) scratch_.peaks[d] = {usage, now_us, plan_.ids[op]};
     log_(d, now_us, usage);
@@ -149,6 +151,7 @@ class DataflowMemory : public NoObserver {
 
   void give(std::uint32_t d, std::int64_t bytes, double now_us) {
     if (bytes == 0) return;
+    d = plan_.works_in[d];
     scratch_.usage_bytes[d] -= bytes;
     assert(scratch_.usage_bytes[d] >= 0);
     log_(d, now_us, scratch_.usage_bytes[d]);

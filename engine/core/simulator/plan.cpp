@@ -225,6 +225,9 @@ void Plan::compile_memory() {
                     "' add up to more than 2^63 bytes; correct its sizes"));
   }
   compile_lifetimes();
+  for (std::uint32_t d = 0; d < device_count; ++d) {
+    works_in.push_back(static_cast<std::uint32_t>(cluster().works_in(static_cast<DeviceId>(d))));
+  }
   if (placeto) return;
 
   input_begin.assign(op_count + 1, 0);

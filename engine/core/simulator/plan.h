@@ -116,6 +116,7 @@ struct Plan {
   std::vector<std::int64_t> taken_bytes;      ///< by Index: outputs that its start takes
   std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
   std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
+  std::vector<std::uint32_t> works_in;        ///< by device: Cluster::works_in
   bool has_signals = false;                   ///< some edge is a control edge
   /// Whether transfers between the devices hold nothing.
   [[nodiscard]] bool is_parallel(std::uint32_t src, std::uint32_t dst) const noexcept {

@@ -26,7 +26,7 @@ void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> devic
     }
     for (const std::uint32_t d : readers_) {
       if (d != home) {
-        usage_[d] += bytes;
+        usage_[plan.works_in[d]] += bytes;
         freed_[last_[d] - 1] += bytes;
       }
     }
@@ -34,12 +34,12 @@ void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> devic
     for (const std::uint32_t d : readers_) last_[d] = 0;
   }
   for (Index op = 0; op < plan.op_count; ++op) {
-    usage_[device[op]] += plan.resident_bytes[op] - plan.param_bytes[op];
+    usage_[plan.works_in[device[op]]] += plan.resident_bytes[op] - plan.param_bytes[op];
   }
   needs.resize(plan.device_count);
   for (std::uint32_t d = 0; d < plan.device_count; ++d) needs[d] = {usage_[d], usage_[d]};
   for (Index op = 0; op < plan.op_count; ++op) {
-    const std::uint32_t d = device[op];
+    const std::uint32_t d = plan.works_in[device[op]];
     usage_[d] += plan.taken_bytes[op];
     needs[d].waiting = std::max(needs[d].waiting, usage_[d]);
     needs[d].running = std::max(needs[d].running, usage_[d] + plan.workspace_bytes[op]);

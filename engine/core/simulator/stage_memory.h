@@ -29,7 +29,7 @@ struct StageNeed {
   return __builtin_add_overflow(bytes, parameters, &bytes) ? kMost : bytes;
 }
 
-/// What one step in flight takes on each device, at the most. The ops of a device run in the graph's
+/// What one step in flight takes on each device (Cluster::works_in), at the most. The ops of a device run in the graph's
 /// order, from when all that they receive has arrived:
 ///   inputs    of the model, throughout;
 ///   copies    of what other devices send, from the start until the last reader here has run;

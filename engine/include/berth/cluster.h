@@ -125,6 +125,14 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] ChannelId channel_count() const noexcept;
   [[nodiscard]] const std::string& channel_name(ChannelId id) const noexcept;
 
+  /// The device in whose memory ops on this one have all but their parameters: itself, unless it only
+  /// keeps parameters for another.
+  [[nodiscard]] DeviceId works_in(DeviceId id) const noexcept;
+  /// Whether some device only keeps parameters.
+  [[nodiscard]] bool has_keepers() const noexcept;
+  /// The same machine with hosts that only keep parameters, for `worker`.
+  [[nodiscard]] std::shared_ptr<const Cluster> with_hosts_keeping_for(DeviceId worker) const;
+
   /// The links as given to the constructor, for writers.
   [[nodiscard]] const std::vector<LinkSpec>& links() const noexcept;
 

@@ -21,6 +21,7 @@ class Holders {
  public:
   Holders(const Problem& problem, const Placement& placement, const StepTrace& trace)
       : graph_(problem.graph()),
+        cluster_(problem.cluster()),
         costs_(problem.costs()),
         dataflow_(problem.options().semantics == Semantics::dataflow),
         placement_(placement),
@@ -59,6 +60,7 @@ class Holders {
   }
 
   void hold(DeviceId device, Stay stay, const Holding& holding) {
+    if (dataflow_) device = cluster_.works_in(device);
     const double peak_us = trace_.devices[at(device)].peak_us;
     const bool gone = stay.to_us < peak_us || (stay.to_us == peak_us && !stay.instant);
     if (holding.bytes <= 0 || stay.from_us > peak_us || gone) return;
@@ -101,6 +103,7 @@ class Holders {
   }
 
   const Graph& graph_;
+  const Cluster& cluster_;
   const Costs& costs_;
   const bool dataflow_;
   const Placement& placement_;

@@ -178,6 +178,7 @@ ToolRules accelerate(const ToolTask& task) {
            "(accelerate computes nothing on the host while GPUs hold everything)");
     return rules;
   }
+  rules.cluster = rules.cluster->with_hosts_keeping_for(main);
   const std::int64_t largest = largest_block_bytes(blocks);
   const Block* smallest = nullptr;
   for (const Block& block : blocks.all()) {
@@ -208,7 +209,8 @@ ToolRules accelerate(const ToolTask& task) {
   rules.costs = offloaded(task, main);
   rules.notes.push_back(
       cat("what the host holds is computed on ", gpu.name,
-          ", to which its weights are sent in every step: so accelerate does it"));
+          ", where its caches and results are, and to which its weights are sent in every step: so "
+          "accelerate does it"));
   return rules;
 }
 

@@ -154,7 +154,9 @@ TEST_CASE("what is held at the peak, with the parameters, is the peak") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const auto problem = tangled_problem(random, Semantics::dataflow, Objective::latency, {});
+    TangledShape shape;
+    shape.keeps = seed % 2 == 1;
+    const auto problem = tangled_problem(random, Semantics::dataflow, Objective::latency, shape);
     const Placement placement = any_placement(random, *problem);
     const json data = data_of(report_html(report_of(problem, placement)));
     for (const json& device : data.at("placements").at(0).at("devices")) {

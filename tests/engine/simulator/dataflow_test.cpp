@@ -40,6 +40,7 @@ class Case {
   std::vector<Device> devices{device("0"), device("1")};
   std::vector<LinkSpec> links{{"*", "*", kBandwidth, 0, {}}};
   std::vector<std::int64_t> workspace_bytes;
+  DeviceId worker = kNoDevice;  // for which hosts keep parameters
   ProblemOptions options;
 
   static Device device(const std::string& name) {
@@ -51,7 +52,8 @@ class Case {
 
   std::shared_ptr<const Problem> problem() {
     const auto graph = builder_.build();
-    const auto cluster = std::make_shared<const Cluster>("case", devices, links);
+    auto cluster = std::make_shared<const Cluster>("case", devices, links);
+    if (worker != kNoDevice) cluster = cluster->with_hosts_keeping_for(worker);
     const auto stated = Costs::stated(*graph, *cluster);
     const auto us = stated->of_kind(0);
     const auto costs = std::make_shared<const Costs>(
@@ -506,6 +508,26 @@ TEST_CASE("throughput: the workspace of the op that runs is there once, whatever
   Evaluation evaluation;
   simulator.evaluate(Placement{0, 0}, workspace, evaluation);
   CHECK(evaluation.peak_bytes[0] == 3 * 6000 + 700);
+}
+
+TEST_CASE("a host that only keeps parameters has the rest in the memory of who computes for it") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    Case one;
+    one.options.objective = objective;
+    one.devices[0].host = true;
+    one.devices[0].kind = "host";
+    one.worker = 1;
+    one.workspace_bytes = {0, 50};
+    const OpId x = one.op("x", 0, {10});
+    const OpId a = one.op("a", 1, {4});
+    one.read(a, x);
+    one.builder().set_param_bytes(a, 500);
+    const Simulator simulator(one.problem());
+    Simulator::Workspace workspace;
+    Evaluation evaluation;
+    simulator.evaluate(Placement{0, 0}, workspace, evaluation);
+    CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{500, 14050});
+  }
 }
 
 TEST_CASE("an output sent to several receivers counts at the slowest of their links") {

@@ -414,13 +414,16 @@ class DataflowReference {
     std::vector<Changes> changes(devices_.size());
     std::vector<std::int64_t> resident(devices_.size(), 0);
     const auto hold = [&](DeviceId d, int from, int to, std::int64_t bytes) {
-      changes[at(d)].emplace(from, bytes);
-      changes[at(d)].emplace(to, -bytes);
+      const auto where = at(problem_.cluster().works_in(d));
+      changes[where].emplace(from, bytes);
+      changes[where].emplace(to, -bytes);
     };
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const DeviceId d = placement_[at(op)];
       resident[at(d)] += graph_.own_param_bytes(op);
-      if (graph_.is_input(op)) resident[at(d)] += graph_.output_bytes(op);
+      if (graph_.is_input(op)) {
+        resident[at(problem_.cluster().works_in(d))] += graph_.output_bytes(op);
+      }
       hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
       for (const TensorId tensor : graph_.outputs(op)) {
         if (graph_.is_input(op)) continue;
@@ -539,7 +542,7 @@ std::vector<std::int64_t> reference_stages(const Problem& problem, const Placeme
       std::int64_t held = 0, workspace = 0;
       bool runs = now < 0;
       for (DeviceId source = 0; source < problem.cluster().device_count(); ++source) {
-        if (source != d) continue;
+        if (problem.cluster().works_in(source) != d) continue;
         held += held_at(problem, placement, position, source, now);
         for (OpId op = 0; op < graph.op_count(); ++op) {
           if (placement[at(op)] != source || position[at(op)] != now) continue;

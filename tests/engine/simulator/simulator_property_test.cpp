@@ -27,6 +27,7 @@ void on_random_steps(Semantics semantics, Objective objective, int problems, Che
     // Now and then more devices than are scanned for the next event.
     shape.devices = seed % 10 == 9 ? 9 + static_cast<int>(random.below(16))
                                    : 1 + static_cast<int>(random.below(6));
+    shape.keeps = seed % 4 == 1;
     const auto problem = tangled_problem(random, semantics, objective, shape);
     for (int i = 0; i < 3; ++i) {
       CAPTURE(i);
@@ -175,7 +176,8 @@ TEST_CASE("a trace is consistent in itself") {
           // Memory: the highest sample is the peak; parameters, inputs and results are left.
           std::vector<std::int64_t> highest(devices, 0), last(devices, 0), lasting(devices, 0);
           for (OpId op = 0; op < graph.op_count() && semantics == Semantics::dataflow; ++op) {
-            const auto d = static_cast<std::size_t>(placement[static_cast<std::size_t>(op)]);
+            const DeviceId device = placement[static_cast<std::size_t>(op)];
+            const auto d = static_cast<std::size_t>(problem->cluster().works_in(device));
             lasting[d] += graph.lasting_bytes(op);
           }
           for (const MemorySample& sample : trace.memory) {
