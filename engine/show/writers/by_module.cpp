@@ -246,7 +246,7 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
   std::vector<std::pair<std::string, DeviceId>> entries;
   add_entries(root, entries);
   // What a host holds is computed on the GPU that is named first.
-  const DeviceId first = main_accelerator(cluster, blocks);
+  const DeviceId first = main_accelerator(graph, cluster, blocks);
   const bool spills = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
     return cluster.device(entry.second).host;
   });

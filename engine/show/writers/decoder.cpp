@@ -62,12 +62,44 @@ std::int64_t largest_block_bytes(const Blocks& blocks) {
   return largest;
 }
 
-DeviceId main_accelerator(const Cluster& cluster, const Blocks& blocks) {
-  const std::int64_t largest = largest_block_bytes(blocks);
+std::int64_t bytes_read(const Graph& graph, const std::vector<OpId>& ops) {
+  std::int64_t bytes = 0;
+  std::set<TensorId> seen;
+  for (const OpId op : ops) {
+    bytes += graph.stated_param_bytes(op);
+    for (const TensorId tensor : graph.parameters(op)) {
+      if (seen.insert(tensor).second) bytes += graph.bytes(tensor);
+    }
+  }
+  return bytes;
+}
+
+const Block* smallest_block(const Graph& graph, const Blocks& blocks) {
+  const Block* smallest = nullptr;
+  std::int64_t fewest = 0;
+  for (const Block& block : blocks.all()) {
+    if (block.ops.empty()) continue;
+    // Not what it counts for: a tied head brings its embeddings.
+    const std::int64_t bytes = bytes_read(graph, block.ops);
+    if (smallest != nullptr && bytes >= fewest) continue;
+    smallest = &block;
+    fewest = bytes;
+  }
+  return smallest;
+}
+
+bool has_room_for_hosts(const Graph& graph, const Device& device, const Blocks& blocks) {
+  const Block* const own = smallest_block(graph, blocks);
+  return own == nullptr || device.memory_bytes == kNoLimit ||
+         device.memory_bytes - largest_block_bytes(blocks) > bytes_read(graph, own->ops);
+}
+
+DeviceId main_accelerator(const Graph& graph, const Cluster& cluster, const Blocks& blocks) {
   const auto rank = [&](DeviceId d) {
     const Device& device = cluster.device(d);
-    const bool has_room = device.memory_bytes == kNoLimit || device.memory_bytes > largest;
-    return std::pair(has_room, std::max(device.flops, device.flops_16));
+    const bool has_room = has_room_for_hosts(graph, device, blocks);
+    return std::pair(has_room, has_room ? std::max(device.flops, device.flops_16)
+                                        : static_cast<double>(device.memory_bytes));
   };
   DeviceId best = kNoDevice;
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {

@@ -24,10 +24,18 @@ struct Decoder {
 /// The number of a GPU among GPUs; -1 for another device.
 [[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
 [[nodiscard]] int accelerator_count(const Cluster& cluster);
-/// That on which accelerate computes what a host holds: the one with the fastest arithmetic of those with
-/// room for the largest block; where none has it, of all. kNoDevice where there is none.
-[[nodiscard]] DeviceId main_accelerator(const Cluster& cluster, const Blocks& blocks);
+/// That on which accelerate computes what a host holds: the one with the fastest arithmetic of those that
+/// have room for it; where none has, the largest. kNoDevice where there is none.
+[[nodiscard]] DeviceId main_accelerator(const Graph& graph, const Cluster& cluster,
+                                        const Blocks& blocks);
+/// Room for a block of its own beside the largest that a host holds.
+[[nodiscard]] bool has_room_for_hosts(const Graph& graph, const Device& device,
+                                      const Blocks& blocks);
+/// Parameters that the ops read, each once.
+[[nodiscard]] std::int64_t bytes_read(const Graph& graph, const std::vector<OpId>& ops);
 /// Parameters of the block that has most.
 [[nodiscard]] std::int64_t largest_block_bytes(const Blocks& blocks);
+/// The block that computes something and reads fewest. Null where none computes.
+[[nodiscard]] const Block* smallest_block(const Graph& graph, const Blocks& blocks);
 
 }  // namespace berth::writers

@@ -170,7 +170,7 @@ ToolRules accelerate(const ToolTask& task) {
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
-  const DeviceId main = main_accelerator(task.cluster, blocks);
+  const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
   if (main == kNoDevice) return rules;
   rules.cluster = held_by_hosts(task.cluster, main);
   if (!task.spill) {
@@ -180,21 +180,17 @@ ToolRules accelerate(const ToolTask& task) {
   }
   rules.cluster = rules.cluster->with_hosts_keeping_for(main);
   const std::int64_t largest = largest_block_bytes(blocks);
-  const Block* smallest = nullptr;
-  for (const Block& block : blocks.all()) {
-    if (block.ops.empty()) continue;
-    if (smallest == nullptr || block.param_bytes < smallest->param_bytes) smallest = &block;
-  }
+  const Block* const smallest = smallest_block(task.graph, blocks);
   // accelerate computes what the host holds on the first GPU of its map, and on the host if the map has none.
   const Device& gpu = task.cluster.device(main);
   if (smallest != nullptr) {
-    if (gpu.memory_bytes != kNoLimit && gpu.memory_bytes - largest <= smallest->param_bytes) {
-      throw Error(
-          ErrorCode::infeasible,
-          cat("accelerate computes on ", gpu.name, " what a host holds, and its ",
-              format_bytes(gpu.memory_bytes), " have no room for a block of its own (",
-              format_bytes(smallest->param_bytes), ") beside the largest of the host's (",
-              format_bytes(largest), "); name a machine with a larger GPU, or one without GPUs"));
+    if (!has_room_for_hosts(task.graph, gpu, blocks)) {
+      throw Error(ErrorCode::infeasible,
+                  cat("accelerate computes on ", gpu.name, " what a host holds, and its ",
+                      format_bytes(gpu.memory_bytes), " have no room for a block of its own (",
+                      format_bytes(bytes_read(task.graph, smallest->ops)),
+                      ") beside the largest of the host's (", format_bytes(largest),
+                      "); name a machine with a larger GPU, or one without GPUs"));
     }
     rules.constraints.push_back(rule(
         task.graph, Kind::pin, smallest->ops, {gpu.name},
@@ -219,7 +215,7 @@ ToolRules accelerate(const ToolTask& task) {
 void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                            const LlamaBuffers& buffers, ToolRules& rules) {
   const Graph& graph = task.graph;
-  std::int64_t needed = 0, room = 0;
+  std::int64_t room = 0;
   DeviceId first = kNoDevice;
   for (DeviceId device = 0; device < task.cluster.device_count(); ++device) {
     const std::int64_t memory = task.cluster.device(device).memory_bytes;
@@ -233,16 +229,11 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
                             " on a GPU with layers and ", format_bytes(buffers.head),
                             " on that with the head"));
   // What ops read, not what blocks count for: a tied head is read on the GPU too.
-  std::set<TensorId> seen;
-  for (const std::vector<BlockId>* some : {&decoder.layers, &decoder.behind}) {
-    for (const OpId op : ops_of(blocks, *some)) {
-      if (graph.is_input(op)) needed += graph.output_bytes(op);
-      needed += graph.stated_param_bytes(op);
-      for (const TensorId tensor : graph.parameters(op)) {
-        if (seen.insert(tensor).second) needed += graph.bytes(tensor);
-      }
-    }
-  }
+  std::vector<OpId> ops = ops_of(blocks, decoder.layers);
+  const std::vector<OpId> behind = ops_of(blocks, decoder.behind);
+  ops.insert(ops.end(), behind.begin(), behind.end());
+  std::int64_t needed = bytes_read(graph, ops);
+  for (const OpId op : ops) needed += graph.is_input(op) ? graph.output_bytes(op) : 0;
   if (needed <= room) return;
   const std::int64_t largest = llama_largest_tensor(graph, blocks, decoder);
   ConstraintRule margin;

@@ -307,13 +307,13 @@ TEST_CASE(
     CHECK(pinned(*cluster) == 1);
     CHECK(first_of_map(*cluster, 1).find("\"model.embed_tokens\": 0") != std::string::npos);
   }
-  SUBCASE("unless it has no room") {
-    const auto cluster = machine(1900, 4000);
+  SUBCASE("unless it has no room for a block of its own beside the largest") {
+    const auto cluster = machine(2900, 4000);
     CHECK(pinned(*cluster) == 2);
     CHECK(first_of_map(*cluster, 2).find("\"model.embed_tokens\": 1") != std::string::npos);
   }
   SUBCASE("and none where none has") {
-    const auto cluster = machine(1900, 2100);
+    const auto cluster = machine(1900, 2100);  // named is the larger one
     expect_error(
         ErrorCode::infeasible, {"gpu:1", "no room for a block of its own", "beside the largest"},
         [&] { static_cast<void>(rules_of("accelerate", *graph, *cluster, /*spill=*/true)); });
