@@ -1,5 +1,6 @@
 // Forms that name modules and layers of a network. Each is exact or refused.
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -229,6 +230,39 @@ void drop_empty(const Blocks& blocks, std::vector<DeviceId>& device, std::vector
   device = std::move(its);
 }
 
+/// Whether the network itself may have a parameter of this name, outside of its modules. Exporters number
+/// what they compute ("val_15"), and shapes are short rows of integers.
+bool is_of_root(const Graph& graph, TensorId tensor) {
+  const std::string& name = graph.tensor_name(tensor);
+  const auto in_names = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), in_names)) return false;
+  const std::size_t end = name.find_last_not_of("0123456789");
+  const bool numbered = end == std::string::npos || (end + 1 < name.size() && name[end] == '_');
+  const DType dtype = graph.dtype(tensor);
+  const bool integers = dtype == DType::i64 || dtype == DType::i32;
+  return !numbered && graph.bytes(tensor) > 8 && !(integers && graph.shape(tensor).size() < 2);
+}
+
+/// Parameters of the network itself, each with the device of its first reader; of what a host holds, with
+/// `worker`, as no hook sends them there.
+std::map<std::string, DeviceId> root_parameters(const Graph& graph, const Cluster& cluster,
+                                                const Placement& placement, DeviceId worker) {
+  std::map<std::string, DeviceId> found;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const OpId reader = graph.is_constant(op) ? graph.first_reader(op) : op;
+    if (reader == kNoOp) continue;
+    const DeviceId device = placement[at(reader)];
+    const bool held = cluster.device(device).host && worker != kNoDevice;
+    for (const TensorId tensor : graph.inputs(op)) {
+      if (tensor == kNoTensor || graph.maker(tensor) != kNoOp) continue;
+      if (is_of_root(graph, tensor)) {
+        found.try_emplace(graph.tensor_name(tensor), held ? worker : device);
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string device_map(const Graph& graph, const Cluster& cluster, const Placement& placement) {
@@ -247,9 +281,13 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
   add_entries(root, entries);
   // What a host holds is computed on the GPU that is named first.
   const DeviceId first = main_accelerator(graph, cluster, blocks);
-  const bool spills = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
-    return cluster.device(entry.second).host;
-  });
+  const auto held = [&](const auto& entry) { return cluster.device(entry.second).host; };
+  const bool spills = std::any_of(entries.begin(), entries.end(), held);
+  const bool computed = spills && !std::all_of(entries.begin(), entries.end(), held);
+  for (const auto& [name, where] :
+       root_parameters(graph, cluster, placement, computed ? first : kNoDevice)) {
+    entries.emplace_back(name, where);
+  }
   if (spills) {
     std::stable_partition(entries.begin(), entries.end(),
                           [&](const auto& entry) { return entry.second == first; });

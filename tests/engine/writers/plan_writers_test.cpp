@@ -78,6 +78,35 @@ TEST_CASE("device_map has the fewest entries, GPUs by number and the host as cpu
         json({{"lm_head", 0}, {"model", 0}}));
 }
 
+TEST_CASE("device_map names parameters of the network itself, and nothing that an exporter made") {
+  GraphBuilder builder("root");
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& name, const std::string& parameter,
+                       std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+    const OpId op = builder.add_op(name, "Op");
+    if (last != kNoTensor) builder.add_input(op, last);
+    const TensorInfo info{dtype, true, std::move(shape), kUnknownBytes};
+    builder.add_input(op, builder.add_parameter(info, parameter));
+    last = builder.add_output(op, info);
+  };
+  add("embed", "emb.weight", {64, 8});
+  add("add", "pos", {8, 8});
+  add("scale", "eps", {1});
+  add("reshape", "shape", {3}, DType::i64);
+  add("multiply", "val_15", {8, 8});
+  add("layer", "layers.0.weight", {8, 8});
+  const auto graph = builder.build();
+  const auto map = [&](const Placement& placement) {
+    return json::parse(plan_writer("device_map").text(*graph, *machine(), placement));
+  };
+  CHECK(map({kSecond, kSecond, kSecond, kSecond, kSecond, kFirst}) ==
+        json({{"emb", 1}, {"layers", 0}, {"pos", 1}}));
+  // A GPU computes what the host holds, and nothing sends it there but for modules.
+  CHECK(map({kHost, kHost, kHost, kHost, kHost, kFirst}) ==
+        json({{"emb", "cpu"}, {"layers", 0}, {"pos", 0}}));
+  CHECK(map(Placement(6, kHost)) == json({{"emb", "cpu"}, {"layers", "cpu"}, {"pos", "cpu"}}));
+}
+
 TEST_CASE("device_map refuses a plan that cuts a block") {
   Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
   placement[6] = kSecond;  // up_again1
