@@ -8,7 +8,6 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
@@ -71,11 +70,7 @@ class BlockFinder {
     }
     return parameter;
   }
-  [[nodiscard]] std::string scope_of(OpId op) const {
-    const AttributeValue* stated = graph_.attribute(op, kModuleAttribute);
-    const auto* module = stated == nullptr ? nullptr : std::get_if<std::string>(stated);
-    return module != nullptr ? *module : module_of_scope(graph_.op_name(op));
-  }
+  [[nodiscard]] std::string scope_of(OpId op) const { return berth::scope_of(graph_, op); }
   /// A scale, an axis, an epsilon.
   [[nodiscard]] bool is_scalar(TensorId tensor) const { return graph_.bytes(tensor) <= 8; }
 

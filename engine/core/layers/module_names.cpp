@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <variant>
+
+#include "berth/blocks.h"
 
 namespace berth {
 
@@ -17,6 +20,12 @@ std::string module_of_scope(const std::string& op_name) {
   std::string module = op_name.substr(0, slash);
   std::replace(module.begin(), module.end(), '/', '.');
   return module.substr(std::min(module.find_first_not_of('.'), module.size()));
+}
+
+std::string scope_of(const Graph& graph, OpId op) {
+  const AttributeValue* const stated = graph.attribute(op, kModuleAttribute);
+  const auto* const module = stated == nullptr ? nullptr : std::get_if<std::string>(stated);
+  return module != nullptr ? *module : module_of_scope(graph.op_name(op));
 }
 
 std::vector<std::string> module_parts(const std::string& module) {

@@ -391,18 +391,20 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
 
 std::string deepspeed(const Graph& graph, const Cluster& cluster, const Placement& placement) {
   const Blocks blocks(graph);
-  std::vector<DeviceId> device = whole_blocks(graph, cluster, placement, blocks,
-                                              "a PipelineModule never cuts one of its layers");
-  std::vector<BlockId> kept;
-  drop_empty(blocks, device, kept);
+  const PipelineLayers layers = pipeline_layers(graph, blocks);
+  const std::vector<DeviceId> of_block = whole_blocks(
+      graph, cluster, placement, blocks, "a PipelineModule never cuts one of its layers");
+  std::vector<DeviceId> device;
+  for (const BlockId block : layers.blocks) device.push_back(of_block[at(block)]);
   const Stages stages = stages_of(cluster, device, /*ordered=*/true, "DeepSpeed");
-  Json layers = Json::array(), parts = Json::array();
-  for (const BlockId block : kept) layers.push_back(blocks[block].name);
-  for (const std::size_t begin : stages.begins) parts.push_back(begin);
-  parts.push_back(kept.size());
+  Json parts = Json::array({0});
+  for (std::size_t i = 1; i < stages.begins.size(); ++i) {
+    parts.push_back(layers.numbers[stages.begins[i]]);
+  }
+  parts.push_back(layers.names.size());
   return text_of({{"num_stages", stages.devices.size()},
                   {"parts", std::move(parts)},
-                  {"layers", std::move(layers)},
+                  {"layers", layers.names},
                   {"gpus", stage_devices(cluster, stages)}});
 }
 

@@ -7,12 +7,25 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "layers/module_names.h"
 
 namespace berth::writers {
 namespace {
 
 /// Another list with more than this share of the layers' parameters makes two stacks.
 constexpr double kSecondStack = 0.05;
+
+/// How many elements a list has, as far as scopes of ops show; at least so many.
+int element_count(const Graph& graph, const std::string& list, int count) {
+  const std::string prefix = list.empty() ? list : list + ".";
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const std::string scope = scope_of(graph, op);
+    if (!scope.starts_with(prefix)) continue;
+    const std::vector<std::string> parts = module_parts(scope.substr(prefix.size()));
+    count = std::max(count, number_of_part(parts.front()) + 1);
+  }
+  return count;
+}
 
 }  // namespace
 
@@ -37,6 +50,49 @@ Decoder decoder_of(const Blocks& blocks, std::string_view tool) {
     (block < decoder.layers.back() ? decoder.before : decoder.behind).push_back(block);
   }
   return decoder;
+}
+
+PipelineLayers pipeline_layers(const Graph& graph, const Blocks& blocks) {
+  PipelineLayers layers;
+  std::map<std::string, std::set<int>> lists;
+  for (BlockId id = 0; id < blocks.count(); ++id) {
+    const Block& block = blocks[id];
+    if (block.ops.empty()) continue;
+    layers.numbers.push_back(static_cast<int>(layers.blocks.size()));
+    layers.blocks.push_back(id);
+    layers.names.push_back(block.name);
+    if (block.number == kNoBlockNumber) {
+      lists[block.name];
+    } else {
+      lists[block.list].insert(block.number);
+    }
+  }
+  const auto name_of = [](const std::string& list, int number) {
+    return cat(list, list.empty() ? "" : ".", number);
+  };
+  const bool in_order =
+      std::is_sorted(layers.blocks.begin(), layers.blocks.end(),
+                     [&](BlockId a, BlockId b) { return blocks[a].number < blocks[b].number; });
+  if (lists.size() == 1 && !lists.begin()->second.empty() && in_order) {
+    const std::string& list = lists.begin()->first;
+    const int count = element_count(graph, list, *lists.begin()->second.rbegin() + 1);
+    layers.names.clear();
+    for (int i = 0; i < count; ++i) layers.names.push_back(name_of(list, i));
+    for (std::size_t i = 0; i < layers.blocks.size(); ++i) {
+      layers.numbers[i] = blocks[layers.blocks[i]].number;
+    }
+    return layers;
+  }
+  for (const auto& [list, numbers] : lists) {
+    int next = 0;
+    for (const int number : numbers) {
+      if (number == next++) continue;
+      throw Error(ErrorCode::unsupported,
+                  cat("DeepSpeed counts layers, and ", name_of(list, next - 1),
+                      " has no parameters by which the plan could; torch-pipelining names them"));
+    }
+  }
+  return layers;
 }
 
 bool is_gpu(const Device& device) {

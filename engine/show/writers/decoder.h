@@ -19,6 +19,16 @@ struct Decoder {
 /// Throws Error(unsupported), naming `tool`, for a network that is not one stack of layers.
 [[nodiscard]] Decoder decoder_of(const Blocks& blocks, std::string_view tool);
 
+/// The layers of DeepSpeed's PipelineModule: the blocks that compute something, or where those are
+/// elements of one list, all elements.
+struct PipelineLayers {
+  std::vector<BlockId> blocks;  ///< that compute something
+  std::vector<int> numbers;     ///< theirs among `names`
+  std::vector<std::string> names;
+};
+/// Throws Error(unsupported) naming an element without parameters among several lists.
+[[nodiscard]] PipelineLayers pipeline_layers(const Graph& graph, const Blocks& blocks);
+
 /// Neither a host nor a neural processor: it runs every op.
 [[nodiscard]] bool is_gpu(const Device& device);
 /// The number of a GPU among GPUs; -1 for another device.

@@ -17,7 +17,7 @@ constexpr PlanWriter kWriters[] = {
     {"llama.cpp", "llama.cpp's options -ngl, --tensor-split and -ot", &writers::llama_cpp,
      &writers::needs_decoder_and_host},
     {"deepspeed", "the stages of DeepSpeed's PipelineModule, as JSON", &writers::deepspeed,
-     &writers::needs_blocks},
+     &writers::needs_pipeline_layers},
     {"torch-pipelining", "the split points of torch.distributed.pipelining, as JSON",
      &writers::torch_pipelining, &writers::needs_blocks},
     {"openvino", "OpenVINO's affinities and its HETERO device, as JSON", &writers::openvino,

@@ -305,6 +305,7 @@ ToolRules vllm_rules(const ToolTask& task) {
 
 ToolRules deepspeed_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
+  static_cast<void>(pipeline_layers(task.graph, blocks));
   ToolRules rules = on_gpus(task, "DeepSpeed");
   whole_blocks(task, blocks, rules, "DeepSpeed");
   return rules;
@@ -397,6 +398,10 @@ ToolRules tensorflow_rules(const ToolTask& task) {
 
 void needs_blocks(const Graph& graph, const Cluster&) {
   static_cast<void>(Blocks(graph));
+}
+
+void needs_pipeline_layers(const Graph& graph, const Cluster&) {
+  static_cast<void>(pipeline_layers(graph, Blocks(graph)));
 }
 
 void needs_decoder(const Graph& graph, const Cluster& cluster) {

@@ -168,6 +168,33 @@ TEST_CASE("vLLM gets the layers of each stage, in order") {
                [&] { static_cast<void>(written("vllm", placement)); });
 }
 
+TEST_CASE("DeepSpeed counts elements without parameters, where all are of one list") {
+  const auto sequential = [](const std::vector<std::string>& modules) {
+    GraphBuilder builder("sequential");
+    TensorInfo info;
+    info.bytes = 100;
+    TensorId last = kNoTensor;
+    for (const std::string& module : modules) {
+      const bool plain = module.ends_with("relu");
+      const std::string name = plain ? module.substr(0, module.find(' ')) : module;
+      const OpId op = builder.add_op("/" + name + "/Op", "Op");
+      if (last != kNoTensor) builder.add_input(op, last);
+      if (!plain) builder.add_input(op, builder.add_parameter(info, name + ".weight"));
+      last = builder.add_output(op, info);
+    }
+    return builder.build();
+  };
+  const auto graph = sequential({"0", "1 relu", "2", "3 relu", "4", "5 relu"});
+  const json stages = json::parse(
+      plan_writer("deepspeed")
+          .text(*graph, *machine(), {kFirst, kFirst, kSecond, kSecond, kSecond, kSecond}));
+  CHECK(stages["parts"] == json({0, 2, 6}));
+  CHECK(stages["layers"] == json({"0", "1", "2", "3", "4", "5"}));
+  const auto gaps = sequential({"features.0", "features.1 relu", "features.2", "head"});
+  expect_error(ErrorCode::unsupported, {"features.1 has no parameters", "torch-pipelining"},
+               [&] { plan_writer("deepspeed").check(*gaps, *machine()); });
+}
+
 TEST_CASE("DeepSpeed and torch.distributed.pipelining get the first block of each stage") {
   const Placement placement = by_layer({kFirst, kFirst, kSecond, kSecond});
   const json stages = json::parse(written("deepspeed", placement));
