@@ -142,13 +142,22 @@ std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placem
 }
 
 std::string openvino(const Graph& graph, const Cluster& cluster, const Placement& placement) {
-  // A single GPU has no number.
+  // It numbers Intel's GPUs alone; a single one has no number.
+  std::vector<DeviceId> gpus;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (is_gpu(cluster.device(d)) && is_openvinos(cluster.device(d))) gpus.push_back(d);
+  }
   const auto name = [&](DeviceId device) {
-    const int number = accelerator_number(cluster, device);
     const Device& its = cluster.device(device);
+    if (!is_openvinos(its)) {
+      throw Error(ErrorCode::unsupported,
+                  cat("OpenVINO runs on GPUs and neural processors of Intel, and the plan uses ",
+                      its.name, ", a '", its.kind, "'; place with --for openvino"));
+    }
     if (its.kind == "npu" || (!its.host && !is_gpu(its))) return std::string("NPU");
-    if (number < 0) return std::string("CPU");
-    return accelerator_count(cluster) == 1 ? std::string("GPU") : cat("GPU.", number);
+    const auto number = std::find(gpus.begin(), gpus.end(), device) - gpus.begin();
+    if (number == std::ssize(gpus)) return std::string("CPU");
+    return gpus.size() == 1 ? std::string("GPU") : cat("GPU.", number);
   };
   nlohmann::ordered_json affinity = nlohmann::ordered_json::object();
   std::set<DeviceId> used;

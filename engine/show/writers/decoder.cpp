@@ -5,6 +5,7 @@
 #include <set>
 
 #include "berth/error.h"
+#include "berth/machines.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "layers/module_names.h"
@@ -97,6 +98,21 @@ PipelineLayers pipeline_layers(const Graph& graph, const Blocks& blocks) {
 
 bool is_gpu(const Device& device) {
   return !device.host && device.runs.every();
+}
+
+std::string_view maker_of(const Device& device) {
+  for (const KnownDevice& known : known_devices()) {
+    if (known.device.kind != device.kind && known.npu.kind != device.kind) continue;
+    if (!known.npu.kind.empty()) return "a phone";
+    for (const std::string_view maker : {"NVIDIA", "AMD", "Intel", "Apple"}) {
+      if (known.description.find(maker) != std::string::npos) return maker;
+    }
+  }
+  return {};
+}
+
+bool is_openvinos(const Device& device) {
+  return device.host || maker_of(device).empty() || maker_of(device) == "Intel";
 }
 
 int accelerator_number(const Cluster& cluster, DeviceId device) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/blocks.h"
@@ -31,6 +32,11 @@ struct PipelineLayers {
 
 /// Neither a host nor a neural processor: it runs every op.
 [[nodiscard]] bool is_gpu(const Device& device);
+/// Who makes a device of machines in words: "Intel", "NVIDIA"; "a phone" for the GPU and the neural
+/// processor of one. Empty for other devices.
+[[nodiscard]] std::string_view maker_of(const Device& device);
+/// Whether OpenVINO may have it: Intel's GPUs and neural processors alone, and every host.
+[[nodiscard]] bool is_openvinos(const Device& device);
 /// The number of a GPU among GPUs; -1 for another device.
 [[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
 [[nodiscard]] int accelerator_count(const Cluster& cluster);

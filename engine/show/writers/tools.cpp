@@ -92,7 +92,22 @@ void tied_together(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
   }
 }
 
+/// PyTorch has no phone's GPU; Apple's it has, but what serves or trains over several GPUs does not.
+void refuse_gpus(const Cluster& cluster, std::string_view tool, bool apples) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    const std::string_view maker = is_gpu(device) ? maker_of(device) : std::string_view();
+    if (maker != "a phone" && (maker != "Apple" || apples)) continue;
+    throw Error(ErrorCode::unsupported,
+                cat(tool, " runs on GPUs of NVIDIA, AMD", apples ? ", Apple" : "",
+                    " and Intel, and ", device.name, " of machine '", cluster.name(), "' is ",
+                    maker == "Apple" ? "Apple's" : "a phone's",
+                    "; choose onnxruntime, or llama.cpp for a decoder"));
+  }
+}
+
 void needs_accelerator(const Cluster& cluster, std::string_view tool) {
+  refuse_gpus(cluster, tool, /*apples=*/false);
   if (accelerator_count(cluster) > 0) return;
   throw Error(ErrorCode::unsupported, cat(tool, " needs a GPU, and machine '", cluster.name(),
                                           "' has ", cluster.device_names()));
@@ -165,6 +180,7 @@ std::shared_ptr<const Cluster> held_by_hosts(const Cluster& cluster, DeviceId ma
 }
 
 ToolRules accelerate(const ToolTask& task) {
+  refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
   const Blocks blocks(task.graph);
   ToolRules rules;
   whole_blocks(task, blocks, rules, "accelerate");
@@ -384,6 +400,20 @@ ToolRules no_rules(const ToolTask&) {
   return {};
 }
 
+ToolRules openvino_rules(const ToolTask& task) {
+  ToolRules rules;
+  std::vector<std::string> others;
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    if (!is_openvinos(task.cluster.device(d))) others.push_back(task.cluster.device(d).name);
+  }
+  if (!others.empty()) {
+    rules.notes.push_back(
+        cat("OpenVINO runs on GPUs and neural processors of Intel, not on ", join(others, 5)));
+  }
+  forbid(rules, std::move(others), "(OpenVINO runs on GPUs and neural processors of Intel)");
+  return rules;
+}
+
 ToolRules tensorflow_rules(const ToolTask& task) {
   const std::string& dialect = task.graph.dialect();
   if (dialect == "onnx" || dialect == "mlir") {
@@ -447,7 +477,7 @@ constexpr Tool kTools[] = {
     // Both run one part after the other: what lies on two devices never runs at once. Where both are
     // "any" the tool can have any other plan, which runs no faster.
     {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules},
-    {"openvino", "openvino", false, "any", "any", &writers::no_rules},
+    {"openvino", "openvino", false, "any", "any", &writers::openvino_rules},
     {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules},
     {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules},
     {"iree", "csv", false, nullptr, nullptr, &writers::no_rules},

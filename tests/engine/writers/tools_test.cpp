@@ -346,7 +346,13 @@ TEST_CASE("torch.distributed.pipelining copies tied weights to each stage that r
 
 TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a device of its own") {
   const auto graph = decoder({});
-  const auto cluster = machine_of_words("sd8gen3:12GiB");
+  std::vector<Device> devices;
+  for (DeviceId d = 0; d < 3; ++d) {
+    devices.push_back(machine_of_words("sd8gen3:12GiB")->device(d));
+    devices.back().kind = std::vector{"cpu", "gpu", "neural"}[static_cast<std::size_t>(d)];
+  }
+  const auto cluster = std::make_shared<const Cluster>(
+      "chip", devices, std::vector<LinkSpec>{{"*", "*", 1e10, 1, {}}});
   for (const char* const tool : {"accelerate", "llama.cpp", "vllm", "deepspeed"}) {
     CAPTURE(tool);
     const auto constraints = compiled(*graph, *cluster, rules_of(tool, *graph, *cluster));
@@ -364,6 +370,25 @@ TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a d
   for (const char* const name : {"\"NPU\"", "\"GPU\"", "\"CPU\""}) {
     CHECK(affinity.find(name) != std::string::npos);
   }
+}
+
+TEST_CASE("OpenVINO has Intel's GPUs, which it numbers by themselves") {
+  const auto graph = decoder({});
+  const auto cluster = machine_of_words("rtx4090+arca770+arcb580+host");
+  const ToolRules rules = rules_of("openvino", *graph, *cluster);
+  const auto constraints = compiled(*graph, *cluster, rules);
+  CHECK_FALSE(constraints->allowed(0, 1));
+  for (const DeviceId device : {0, 2, 3}) CHECK(constraints->allowed(0, device));
+  REQUIRE(rules.notes.size() == 1);
+  CHECK(rules.notes.front().find("not on gpu:0") != std::string::npos);
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 2);
+  placement.back() = 3;
+  CHECK(plan_writer("openvino").text(*graph, *cluster, placement).find("\"HETERO:GPU.0,GPU.1\"") !=
+        std::string::npos);
+  placement.front() = 1;
+  expect_error(ErrorCode::unsupported, {"OpenVINO", "of Intel", "gpu:0", "rtx4090"}, [&] {
+    static_cast<void>(plan_writer("openvino").text(*graph, *cluster, placement));
+  });
 }
 
 TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {
@@ -389,6 +414,10 @@ TEST_CASE("a network or a machine that a tool cannot have is refused by its rule
   };
   refused("vllm", *decoder({}), "host", {"vLLM needs a GPU", "cpu:0"});
   refused("deepspeed", *decoder({}), "host", {"DeepSpeed needs a GPU"});
+  refused("vllm", *decoder({}), "sd8gen3:12GiB", {"vLLM runs on GPUs of NVIDIA", "a phone's"});
+  refused("deepspeed", *decoder({}), "m2max:64GiB", {"gpu:0", "is Apple's", "llama.cpp"});
+  refused("accelerate", *decoder({}), "a17pro", {"Apple and Intel", "a phone's"});
+  static_cast<void>(rules_of("accelerate", *decoder({}), *machine_of_words("m2max:64GiB")));
 }
 
 TEST_CASE("onnx-mlir computes on the devices that it knows") {
