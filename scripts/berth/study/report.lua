@@ -67,11 +67,41 @@ function Study:best()
   return best
 end
 
+-- The value unless it is that of a stopped run, which nobody knows.
+local function unless_stopped(value, worst)
+  if value ~= worst then return value end
+end
+
+-- Adds to a group its median, the interval of that, and its best. A run was stopped because it is worse than
+-- others, so it counts as worse than all that are done: without it the median would be of the lucky seeds.
+local function summarise(self, group)
+  local all, worst = { unpack(group.values) }, self.direction == "maximize" and -math.huge or math.huge
+  for _ = 1, group.stopped do all[#all + 1] = worst end
+  group.n = #group.values
+  group.median = unless_stopped(statistics.median(all), worst)
+  local low, high = statistics.bootstrap(all)
+  group.low, group.high = unless_stopped(low, worst), unless_stopped(high, worst)
+  for _, value in ipairs(group.values) do
+    if not group.best or better(self, value, group.best) then group.best = value end
+  end
+end
+
+-- Medians that are known come first; then the groups of which fewer runs were stopped.
+local function ranks_before(self, a, b)
+  if not a.median ~= not b.median then return a.median ~= nil end
+  if a.median and a.median ~= b.median then return better(self, a.median, b.median) end
+  local a_done, b_done = a.n * (b.n + b.stopped), b.n * (a.n + a.stopped)
+  if not a.median and a_done ~= b_done then return a_done > b_done end
+  return a.text < b.text
+end
+
 -- The runs by choice of options, the best median first.
 --   ARGS    result  name; default: the goal
 --   RETURN  array of { options, text, runs, values (of the runs that are done, by seed in their order),
---           seeds, n, stopped, failed, left, median, low, high (its bootstrap interval of 95 %), best,
---           wilcoxon_p, sign_p (against the first group, over the seeds that both have; nil for it) }
+--           seeds, n, stopped, failed, left, median, low, high (its bootstrap interval of 95 %; stopped runs count
+--           as worse than all others, and what falls among them is nil), best, wilcoxon_p, sign_p (against the
+--           first group, over the seeds that both have; nil for it, and where either has stopped runs: the seeds
+--           that are left were chosen by their values) }
 function Study:groups(result)
   result = result_name(self, result)
   local groups, by_key = {}, {}
@@ -94,26 +124,15 @@ function Study:groups(result)
       group.left = group.left + 1
     end
   end
-  for _, group in ipairs(groups) do
-    group.n = #group.values
-    group.median = statistics.median(group.values)
-    group.low, group.high = statistics.bootstrap(group.values)
-    for _, value in ipairs(group.values) do
-      if not group.best or better(self, value, group.best) then group.best = value end
-    end
-  end
-  table.sort(groups, function(a, b)
-    if (a.n == 0) ~= (b.n == 0) then return b.n == 0 end
-    if a.n > 0 and a.median ~= b.median then return better(self, a.median, b.median) end
-    return a.text < b.text
-  end)
+  for _, group in ipairs(groups) do summarise(self, group) end
+  table.sort(groups, function(a, b) return ranks_before(self, a, b) end)
   local first = groups[1]
   for i = 2, #groups do
     local xs, ys = {}, {}
     for seed, value in pairs(groups[i].by_seed) do
       if first.by_seed[seed] then xs[#xs + 1], ys[#ys + 1] = value, first.by_seed[seed] end
     end
-    if #xs > 0 then
+    if #xs > 0 and first.stopped + groups[i].stopped == 0 then
       groups[i].wilcoxon_p = statistics.wilcoxon(xs, ys).p
       groups[i].sign_p = statistics.sign_test(xs, ys).p
     end
@@ -198,6 +217,10 @@ function Study:text(result)
     text = text .. "\nIntervals are bootstraps of the median; p-values compare with the first row, seed by "
       .. "seed, two-sided.\n"
   end
+  if self.stopped > 0 then
+    text = text .. "Stopped runs count as worse than those that are done: a median or an end of its interval that "
+      .. "falls among them\nis not known, and settings with stopped runs get no p-values.\n"
+  end
   if mixed(self) ~= "" then
     text = text .. ("\nMIXED: these are results of different code or arguments: %s.\n"):format(mixed(self))
   end
@@ -227,7 +250,8 @@ function Study:csv()
 end
 function Study:groups_csv(result) return tables.csv(self:groups(result), GROUP_COLUMNS) end
 
--- The median over a group's runs at every step that at least half of them reported, and the quartiles.
+-- The median over a group's runs at every step that at least half of them reported, and the quartiles. A run that
+-- was stopped keeps its last value: without it the curve would bend to that of the lucky seeds.
 local function curve_of(group)
   local at, steps, reported = {}, {}, 0
   for _, run in ipairs(group.runs) do
@@ -244,6 +268,10 @@ local function curve_of(group)
   local points, band = {}, {}
   for _, step in ipairs(steps) do
     local values = at[step]
+    for _, run in ipairs(group.runs) do
+      local last = run.points[#run.points]
+      if run.state == "stopped" and last and last[1] < step then values[#values + 1] = last[2] end
+    end
     if 2 * #values >= reported then
       points[#points + 1] = { step, statistics.median(values) }
       band[#band + 1] = { step, statistics.quantile(values, 0.25), statistics.quantile(values, 0.75) }
@@ -285,7 +313,8 @@ local function values_by_group(self, groups, what)
   local series = {}
   for _, group in ipairs(groups) do
     local values = finite(group.values)
-    if #values > 0 then series[#series + 1] = { name = group.name, values = values } end
+    local name = group.stopped > 0 and ("%s (%d stopped)"):format(group.name, group.stopped) or group.name
+    if #values > 0 then series[#series + 1] = { name = name, values = values } end
   end
   if #series == 0 then
     error(("%s: no run of study '%s' is done, so that there are no %s to draw"):format(self.file, self.name,

@@ -214,6 +214,55 @@ check.test("the median rule stops what is worse than the others were", function(
   check.equal(steps, { 6, 6, 6, 6, 3 })
 end)
 
+check.test("a setting is ranked by all of its seeds, and those that were stopped count as worse than all others", function()
+  -- Of rate 2 one seed of four is lucky, of rate 3 all but one: three are stopped, and one.
+  local function values(rate, seed)
+    if rate == 1 then return 100 + seed end
+    if rate == 2 then return seed == 4 and 90 or 1000 end
+    return seed == 2 and 1000 or 98 + seed
+  end
+  local function run(direction, sign)
+    return study.run(given { name = "lucky_" .. direction, goal = "us", seeds = 4, space = { rate = { 1, 2, 3 } },
+      direction = direction, median_stop = { startup_runs = 1 }, objective = function(each)
+        local us = values(each.options.rate, each.seed)
+        each:report(1, us == 1000 and sign or 0)
+        return sign * us
+      end })
+  end
+  local result = run("minimize", 1)
+  local groups, rows = result:groups(), {}
+  for i, group in ipairs(groups) do
+    rows[i] = { group.options.rate, group.n, group.stopped, group.median or "none", group.best, group.sign_p or "none" }
+  end
+  check.equal(rows, { { 3, 3, 1, 101.5, 99, "none" }, { 1, 4, 0, 102.5, 101, "none" }, { 2, 1, 3, "none", 90, "none" } })
+  check.equal({ groups[1].low, groups[1].high, groups[3].high }, { 99 })
+  check.equal(result:text():match "rate=2 +1 +%- +90 +%- +90 +3 +0 +0\n" ~= nil, true)
+  check.equal(result:text():match "Stopped runs count as worse" ~= nil, true)
+  check.equal(result:groups_csv():match "rate=2,1,,90,,90,3,0,0\n" ~= nil, true)
+  check.equal(result:plot { kind = "boxes" }:find("rate=2 (3 stopped)", 1, true) ~= nil, true)
+  local largest = run("maximize", -1):groups()
+  check.equal({ largest[1].options.rate, largest[1].median, largest[1].high, largest[1].low, largest[3].median },
+    { 3, -101.5, -99 })
+end)
+
+check.test("the curve of a setting keeps the runs that were stopped on the way", function()
+  local result = study.run(given { name = "kept_curve", seeds = 3, median_stop = { startup_runs = 1, warmup_steps = 1 },
+    objective = function(run)
+      for step = 1, 3 do
+        if run:report(step, run.seed == 1 and 4 - step or 100) then break end
+      end
+      return 1
+    end })
+  check.equal(result.stopped, 2)
+  local drawn
+  local plots = require "berth.plots"
+  local lines = plots.lines
+  plots.lines = function(look) drawn = look.series[1].points end
+  result:plot()
+  plots.lines = lines
+  check.equal(drawn, { { 1, 100 }, { 2, 100 }, { 3, 100 } })
+end)
+
 check.test("a run keeps files of its own, and is asked to stop by a plain function", function()
   study.run(given { name = "files", seeds = 2, objective = function(run)
     local file = assert(io.open(run:file "notes.txt", "w"))
