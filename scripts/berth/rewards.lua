@@ -41,12 +41,16 @@ end
 local COST_DEFAULTS = {
   memory_penalty = 2,         -- seconds per GB (1e9 bytes) over the limit, as in the published sample
   memory_limit_bytes = huge,  -- of every device; huge: each device's own. Published sample: 8e9
-  clamp_s = 10,               -- no placement costs more than this, as in Placeto's released code
+  clamp_s = 10,               -- no placement costs more than this, as in Placeto's released code; with log: huge,
+                              -- since a logarithm needs none, and steps of more than 10 s would teach nothing
   log = false,                -- the natural logarithm of the cost, after penalty and clamp
 }
 
-local function cost_function(o)
-  local penalty, limit, clamp, logarithm = o.memory_penalty, o.memory_limit_bytes, o.clamp_s, o.log
+--   ARGS    given  as the caller gave them
+--           o      the same over the defaults
+local function cost_function(given, o)
+  local penalty, limit, logarithm = o.memory_penalty, o.memory_limit_bytes, o.log
+  local clamp = logarithm and not (given and given.clamp_s) and huge or o.clamp_s
   return function(evaluation)
     local cost = evaluation.objective_us / US_PER_S
     cost = cost + penalty * excess_bytes(evaluation, limit) / BYTES_PER_GB
@@ -60,20 +64,20 @@ end
 --   ARGS    options  table of COST_DEFAULTS, all optional
 --   RETURN  function(evaluation) -> seconds, or their logarithm
 function rewards.cost(options)
-  return cost_function(read_options(options, COST_DEFAULTS))
+  return cost_function(options, read_options(options, COST_DEFAULTS))
 end
 
 -- T before - T after: positive for a step that makes the placement faster.
 --   ARGS    options  table of COST_DEFAULTS, all optional
 function rewards.improvement(options)
-  local cost = cost_function(read_options(options, COST_DEFAULTS))
+  local cost = cost_function(options, read_options(options, COST_DEFAULTS))
   return function(before, after) return cost(before) - cost(after) end
 end
 
 -- -T of the last placement, 0 before.
 --   ARGS    options  table of COST_DEFAULTS, all optional
 function rewards.terminal(options)
-  local cost = cost_function(read_options(options, COST_DEFAULTS))
+  local cost = cost_function(options, read_options(options, COST_DEFAULTS))
   return function(_, after, last)
     if not last then return 0 end
     return -cost(after)

@@ -561,6 +561,21 @@ check.test("a reward that is no number is named, and nothing is learned or overw
   check.fails("1 advantages for 4 decisions", function() policy:update(rollout, { 1 }) end)
 end)
 
+check.test("rewards that tell no episodes apart are told, once", function()
+  if not installed "placeto" then return end
+  local stderr, said = io.stderr, {}
+  io.stderr = { write = function(_, text) said[#said + 1] = text end }
+  local function run(reward)
+    return pcall(train.episodes, { policy = berth.policy("placeto", { weights = "none" }), problems = { two_chains(4) },
+      count = 3, samples = 8, initial = "random", reward = reward })
+  end
+  local clamped, free = run(rewards.improvement { clamp_s = 1e-9 }), run(rewards.improvement())
+  io.stderr = stderr
+  check.equal({ clamped, free, #said }, { true, true, 1 })
+  check.equal(said[1]:match "^train: note: update 1 teaches nothing: 8 episodes with steps of [%d.]+ to [%d.]+ ms got the "
+    .. "same rewards; give" ~= nil, true)
+end)
+
 check.test("the curve is a table", function()
   local path = folder .. "/curve.csv"
   train.episodes(options { count = 2, csv = path, evaluate_every = 2 })
