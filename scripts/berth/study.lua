@@ -166,7 +166,8 @@ local function worse(a, b, direction)
   return a > b
 end
 
--- Keeps what the run has reached at a step.
+-- Keeps what the run has reached at a step. A run that is begun again keeps the steps before its first one here:
+-- those before the checkpoint that it goes on from.
 --   ARGS    step   a number; each next one larger
 --           value  the goal so far
 --   RETURN  whether the run is to end now
@@ -177,8 +178,12 @@ function Run:report(step, value)
     end
   end
   if not self.kept then return self.should_stop() end
+  local values = self.best and {} or self.kept:begin_points(self.id, step)
   self.kept:point(self.id, step, value)
-  if not self.best or worse(self.best, value, self.study.direction) then self.best = value end
+  values[#values + 1] = value
+  for _, each in ipairs(values) do
+    if not self.best or worse(self.best, each, self.study.direction) then self.best = each end
+  end
   local rule = self.study
   if rule.startup_runs and step > rule.warmup_steps then
     local averages = self.kept:averages(rule.id, step)

@@ -187,8 +187,6 @@ function Store:take(study, keys)
         if row.state == "waiting" or not mine and abandoned(row.claim, row.seen_s, now_s) then
           database:run([[UPDATE runs SET state = 'running', claim = ?, seen_s = ?, began_s = ?, error = NULL
             WHERE id = ?]], self.claim, now_s, now_s, row.id)
-          -- The points of an unfinished attempt, which comes again.
-          database:run("DELETE FROM points WHERE run = ?", row.id)
           database:run("DELETE FROM results WHERE run = ?", row.id)
           return row
         end
@@ -232,6 +230,18 @@ local function owned(self, id, body)
         id), 0)
     end
     return body()
+  end)
+end
+
+-- Begins to report: a run that was begun before, and goes on from a checkpoint, keeps the points that stand before
+-- `step`; those from there on come again.
+--   RETURN  array of the values that are kept
+function Store:begin_points(id, step)
+  return owned(self, id, function()
+    self.database:run("DELETE FROM points WHERE run = ? AND step >= ?", id, step)
+    local values = {}
+    for i, row in ipairs(self.database:rows("SELECT value FROM points WHERE run = ?", id)) do values[i] = row.value end
+    return values
   end)
 end
 

@@ -214,6 +214,26 @@ check.test("the median rule stops what is worse than the others were", function(
   check.equal(steps, { 6, 6, 6, 6, 3 })
 end)
 
+check.test("a run that goes on keeps the points before where it goes on, and its best", function()
+  local path, told = folder .. "/resumed.db", {}
+  local from, to = 1, 3
+  local should_stop = berth.should_stop
+  local function run()
+    return study.run(given { file = path, name = "resumed", median_stop = { startup_runs = 1 }, seeds = 2,
+      objective = function(each)
+        if each.seed == 1 then each:report(1, 5) return 1 end
+        for step = from, to do told[step] = each:report(step, step == 1 and 4 or 9) end
+        if to == 3 then berth.should_stop = function() return true end end
+        return 2
+      end })
+  end
+  check.equal(run().waiting, 1)
+  berth.should_stop, from, to = should_stop, 3, 5
+  local result = run()
+  check.equal({ result.done, result.runs[2].points }, { 2, { { 1, 4 }, { 2, 9 }, { 3, 9 }, { 4, 9 }, { 5, 9 } } })
+  check.equal(told, { false, false, false, false, false })  -- 4 was better than 5
+end)
+
 check.test("a setting is ranked by all of its seeds, and those that were stopped count as worse than all others", function()
   -- Of rate 2 one seed of four is lucky, of rate 3 all but one: three are stopped, and one.
   local function values(rate, seed)
@@ -370,7 +390,7 @@ check.test("a run is of one process at a time, until that is gone", function()
   local second = two:take(id, keys)
   check.equal({ second.seed, second.options }, { 2, { x = "y" } })
   check.equal({ two:take(id, keys) }, { nil, true })  -- nothing is left, and one is being run
-  one:point(first.id, 1, 5)
+  for step = 1, 3 do one:point(first.id, step, 5) end
   local taken_over = one:take(id, keys)
   check.equal(taken_over.seed, 2)
   check.fails("run 2 is no longer of this process", two.finish, two, second.id, "done", {})
@@ -380,7 +400,9 @@ check.test("a run is of one process at a time, until that is gone", function()
   check.equal({ two:take(id, keys) }, { nil, true })
   one.database:run("UPDATE runs SET seen_s = ? WHERE id = ?", os.time() - 1000, first.id)
   check.equal(two:take(id, keys).seed, 1)
-  check.equal(#two:runs(id)[1].points, 0)  -- it begins anew
+  -- Whether it goes on from a checkpoint or begins anew is seen by where it reports first.
+  check.equal({ #two:runs(id)[1].points, two:begin_points(first.id, 3), #two:runs(id)[1].points }, { 3, { 5, 5 }, 2 })
+  check.equal({ two:begin_points(first.id, 1), #two:runs(id)[1].points }, { {}, 0 })
   one:close()
   two:close()
 end)
