@@ -11,7 +11,8 @@ local notes = require "berth.notes"
 local DEFAULTS = {
   kind = true,      -- name in the files of its weights; other files are refused
   observe = true,   -- what its environments show: { groups = {..}, devices = {..}, look_ahead = false }
-  network = true,   -- function(options): the torch.nn module; its options are the policy's
+  network = true,   -- function(options): the torch.nn module; its options are the policy's. It decides in :eval()
+                    -- mode, so that its decisions are its own, and learns in :train() mode
   logits = false,   -- function(network, seen, problem): logits [episodes, devices] of the states that
                     -- `seen` (torch.observe) holds, all of one problem; devices that cannot are masked here
   group_logits = false, -- instead, function(network, seen, problem): logits [groups, devices] of all groups in
@@ -56,7 +57,13 @@ return function(torch)
     return -(p * (p + 1e-3):log()):sum(2)
   end
 
+  -- Puts the network in the mode unless it is there; what an author sets for a part holds within a mode.
+  local function set_training(agent, training)
+    if agent.network.training ~= training then agent.network:train(training) end
+  end
+
   function learner.act(agent, environment, options, tape)
+    set_training(agent, false)
     if not tape[1] then
       torch.manual_seed(options.seed % 2 ^ 53)
       for p = 1, environment:problem_count() do tape[p] = { problem = environment:problem(p) } end
@@ -88,6 +95,7 @@ return function(torch)
 
   -- Whole placements: as many draws of every group as there are samples.
   function learner.whole(agent, environment, options, tape)
+    set_training(agent, false)
     torch.manual_seed(options.seed % 2 ^ 53)
     local placements, log_probabilities, entropies = {}, {}, {}
     torch.no_grad(function()
@@ -200,6 +208,7 @@ return function(torch)
   -- Adds the gradient of what a tape holds to the parameters'.
   --   RETURN  loss, mean entropy
   local function accumulate(agent, tape, advantages, options)
+    set_training(agent, true)
     local loss, entropy, count = 0, 0, 0
     for seen, problem, weights in learner.batches(tape, advantages, agent.spec.batch) do
       local log_probability, entropies = learner.evaluate(agent, seen, problem)
@@ -332,7 +341,11 @@ return function(torch)
     if not spec.logits == not spec.group_logits then
       error("torch.learner: give logits, for a decision per step, or group_logits, for all at once", 3)
     end
-    local by_gradient = not spec.update
+    local by_gradient, own_update = not spec.update, spec.update
+    local function update(agent, ...)
+      set_training(agent, true)
+      return own_update(agent, ...)
+    end
     return {
       observe = spec.observe,
       make = function(options)
@@ -341,7 +354,7 @@ return function(torch)
         return { spec = spec, network = network, optimizer = torch.optim.Adam(network), options = options }
       end,
       act = spec.logits and learner.act or nil, whole = spec.group_logits and learner.whole or nil,
-      update = spec.update or learner.update, save = learner.save,
+      update = own_update and update or learner.update, save = learner.save,
       load = learner.load, parameters = learner.parameters,
       weights = learner.weights, set_weights = learner.set_weights,
       gradient = by_gradient and learner.gradient or nil, step = by_gradient and learner.step_by or nil,

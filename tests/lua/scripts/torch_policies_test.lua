@@ -323,6 +323,52 @@ end)
 
 local found = pcall(require, "berth.torch")
 if found then
+  check.test("a network decides in eval mode, and learns in train mode", function()
+    local torch, modes = require "berth.torch", {}
+    local function register(name, more)
+      local learns = { kind = name, observe = { groups = { "cost" }, devices = { "load" } },
+        network = function()
+          return torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Dropout(0.9), torch.nn.Linear(4, 1))
+        end }
+      for key, value in pairs(more) do learns[key] = value end
+      berth.register_policy { name = name, learns = torch.learner(learns) }
+    end
+    local function note(network)
+      assert(network.training == network[2].training)
+      modes[#modes + 1] = network.training
+    end
+    local function logits(network, seen)
+      note(network)
+      return network(seen.devices):squeeze(-1)
+    end
+    register("modes_step", { logits = logits })
+    register("modes_whole", { group_logits = function(network, seen)
+      note(network)
+      return network(seen.groups:squeeze(1)):expand { -1, seen.able:size(2) }
+    end })
+    register("modes_own", { logits = logits, update = function(agent, tape, advantages, options)
+      note(agent.network)
+      return torch.learner.update(agent, tape, advantages, options)
+    end })
+    for _, name in ipairs { "modes_step", "modes_whole", "modes_own" } do
+      local policy, problem = berth.policy(name), problem_of()
+      modes = {}
+      local rollout = policy:rollout(problem, { samples = 2, seed = 1 })
+      local acted = #modes
+      for k = 1, acted do check.equal(modes[k], false) end
+      local advantages = {}
+      for e = 1, 2 do
+        for _ = 1, rollout:steps(e) do advantages[#advantages + 1] = 1 end
+      end
+      policy:update(rollout, advantages, { learning_rate = 1e-3 })
+      check.equal(#modes > acted and acted > 0, true)
+      for k = acted + 1, #modes do check.equal(modes[k], true) end
+      check.equal(policy:rollout(problem, { greedy = true, initial = "single", seed = 1 }):last(1),
+        policy:rollout(problem, { greedy = true, initial = "single", seed = 2 }):last(1))
+      check.equal(modes[#modes], false)
+    end
+  end)
+
   for _, name in ipairs { "placeto", "ppo", "evolution", "one_pass" } do
     check.test(name .. " learns, goes on where it stopped, and places", function()
       local problem = problem_of()
