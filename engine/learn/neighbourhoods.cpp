@@ -161,7 +161,7 @@ Judged search_neighbourhoods(Evaluator& evaluator, const PlaceContext& context, 
     }
     current = best;
     fruitless = 0;
-    if (context.progress) {
+    if (best.evaluation.feasible && context.progress) {
       context.progress(best.evaluation.objective_us, "neighbourhood " + std::to_string(round));
     }
   }

@@ -218,7 +218,9 @@ class Refinement {
         better = take(episode.best, episode.best_evaluation, Whose::passed) || better;
       }
     }
-    if (better && context_.progress) context_.progress(best_.evaluation.objective_us, what);
+    if (better && best_.evaluation.feasible && context_.progress) {
+      context_.progress(best_.evaluation.objective_us, what);
+    }
   }
 
   /// From every start for itself until none gets better: what each leads to differs.

@@ -119,7 +119,8 @@ class DpPolicy final : public Policy {
       if (!context.progress || split.parts.empty()) return;
       GroupPlacement placement = place_parts(graph, split);
       keep_to_kinds(problem, placement);
-      context.progress(evaluator.evaluate(problem.groups().expand(placement)).objective_us, text);
+      const Evaluation evaluation = evaluator.evaluate(problem.groups().expand(placement));
+      if (evaluation.feasible) context.progress(evaluation.objective_us, text);
     };
     const Found found = search(graph, context, report);
     PolicyAnswer answer({});

@@ -104,7 +104,7 @@ class RandomPolicy final : public Policy {
         best = std::move(batch[i]);
         best_evaluation = std::move(evaluations[i]);
       }
-      if (context.progress) {
+      if (best_evaluation.feasible && context.progress) {
         context.progress(best_evaluation.objective_us, std::to_string(drawn) + " samples");
       }
     }

@@ -1262,7 +1262,7 @@ function context:should_stop() end
 function context:initial() end
 
 ---Reports progress.
----@param best_us number the best objective so far
+---@param best_us number the best objective so far, of a placement that fits
 ---@param text? string
 function context:progress(best_us, text) end
 

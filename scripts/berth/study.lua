@@ -195,13 +195,15 @@ function Run:report(step, value)
   return self.should_stop()
 end
 
--- A `progress` for train.episodes: reports a field of its records.
+-- A `progress` for train.episodes: reports a field of its records, once it is finite: best_us is not before something
+-- fits.
 --   ARGS    field  such as "best_us", the default
 --           every  updates; default 1
 function Run:progress(field, every)
   return function(record)
-    if record.update % (every or 1) == 0 or record.update == record.count then
-      self:report(record.update, record[field or "best_us"])
+    local value = record[field or "best_us"]
+    if value ~= math.huge and (record.update % (every or 1) == 0 or record.update == record.count) then
+      self:report(record.update, value)
     end
   end
 end

@@ -75,9 +75,10 @@ end
 --   ARGS    record  of train.episodes' progress
 --   RETURN  text
 function train.progress_line(record)
-  return ("update %d/%d  runtime %.3f ms  best %.3f ms  reward %+.4f  entropy %.3f  %d s left%s")
-    :format(record.update, record.count, record.runtime_us / 1e3, record.best_us / 1e3,
-      record.reward, record.entropy, record.left_s, record.workers and "  " .. record.workers or "")
+  local best = record.best_us < math.huge and ("%.3f ms"):format(record.best_us / 1e3) or "none that fits"
+  return ("update %d/%d  runtime %.3f ms  best %s  reward %+.4f  entropy %.3f  %d s left%s")
+    :format(record.update, record.count, record.runtime_us / 1e3, best, record.reward, record.entropy, record.left_s,
+      record.workers and "  " .. record.workers or "")
 end
 
 -- A `progress` that says where training is in the line that `berth run` keeps up to date on a terminal.

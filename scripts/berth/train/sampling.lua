@@ -217,7 +217,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
   return record, rollout, advantages, found
 end
 
--- Adds to a record what is known after its update.
+-- Adds to a record what is known after its update; its best_us is math.huge where nothing fits yet.
 function sampling.complete(record, training, report, indices)
   local state, memories = training.state, training.memories
   state.measured = state.measured + record.measured
@@ -228,8 +228,8 @@ function sampling.complete(record, training, report, indices)
   local best = 0
   record.best_by_problem_us = {}
   for _, i in ipairs(indices) do
-    best = best + memories[i].best.objective_us
-    record.best_by_problem_us[i] = memories[i].best.objective_us
+    local best_us = memories[i].best.feasible and memories[i].best.objective_us or math.huge
+    best, record.best_by_problem_us[i] = best + best_us, best_us
   end
   record.best_us = best / #indices
 end

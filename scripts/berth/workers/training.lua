@@ -323,7 +323,7 @@ end
 function Learner:tell(last)
   local own, best = self.own, self.own.memories[1].best
   self.status:tell({ done = ("update %d/%d"):format(own.state.update, self.options.count), update = own.state.update,
-    best_us = best and best.objective_us, board = own.board }, last)
+    best_us = best and best.feasible and best.objective_us or nil, board = own.board }, last)
 end
 
 local function learner(common, options)

@@ -289,11 +289,12 @@ check.test("a run keeps files of its own, and is asked to stop by a plain functi
     file:write(run.seed)
     file:close()
     check.equal(run.should_stop(), false)
-    run:progress "best_us"({ update = 1, count = 1, best_us = 7 })
+    run:progress "best_us"({ update = 1, count = 2, best_us = math.huge })  -- nothing fits yet
+    run:progress "best_us"({ update = 2, count = 2, best_us = 7 })
     return 1
   end })
   check.equal(io.open(folder .. "/study.db.runs/files/0002/notes.txt"):read "*a", "2")
-  check.equal(study.open(folder .. "/study.db", "files").runs[1].points, { { 1, 7 } })
+  check.equal(study.open(folder .. "/study.db", "files").runs[1].points, { { 2, 7 } })
 end)
 
 check.test("pictures of curves, boxes, distributions and over an option", function()

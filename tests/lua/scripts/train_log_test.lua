@@ -20,6 +20,7 @@ check.test("training writes who it is, and a line of JSON per update", function(
   check.equal(start:match '"host": "([^"]*)"', require "berth.processes".host())
   check.equal(lines[1]:find([[{"event": "progress", "policy": "nmt \u00224 GPUs\u0022", "time_s": 0, ]]
     .. [["text": "update 1/2]], 1, true), 1)
+  check.equal({ lines[1]:find("best_us", 1, true), lines[1]:find("best none that fits", 1, true) ~= nil }, { nil, true })
   check.equal(lines[2]:match '"event": "end".*"best_us": 4321.5,' ~= nil, true)
   check.fails("absent", train.log_progress, folder .. "/absent/log", "x")
 end)

@@ -339,6 +339,27 @@ check.test("what breaks a separation is never the best of a training", function(
   problem:validate(result.best[1].placement)
 end)
 
+check.test("what does not fit is reported as no best", function()
+  local chains = two_chains(2)
+  local cluster = berth.cluster { name = "small", devices = { { name = "d0", kind = "k", memory_bytes = 1 },
+    { name = "d1", kind = "k", memory_bytes = 1 } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e10, latency_us = 1 } } }
+  local problem = berth.problem { graph = chains:graph(), cluster = cluster }
+  local bests, lines = {}, {}
+  local result = train.episodes(options { problems = { problem }, count = 2,
+    progress = function(record) bests[#bests + 1], lines[#lines + 1] = record.best_us, train.progress_line(record) end })
+  check.equal({ result.best[1].evaluation.feasible, bests }, { false, { math.huge, math.huge } })
+  check.equal(lines[1]:find("best none that fits", 1, true) ~= nil, true)
+  for _, name in ipairs { "placeto", "seq2seq", "random", "dp" } do
+    if installed(name) then
+      pcall(function()
+        return berth.policy(name):place(problem, { budget_s = 0.2, progress = function(us) bests[#bests + 1] = us end })
+      end)
+    end
+  end
+  check.equal(#bests, 2)
+end)
+
 check.test("a checkpoint of another training is refused with what differs", function()
   local path = folder .. "/other.berth"
   train.episodes(options { checkpoint = path, count = 2 })
