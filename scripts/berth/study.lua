@@ -284,9 +284,21 @@ local function assigned_run(task, script, objective)
   end
 end
 
+local BOOLEANS = { ["true"] = true, ["false"] = false }
+
+-- A text of the command line as a value of the default's type.
+local function read_value(name, text, default)
+  local value = text
+  if type(default) == "number" then value = tonumber(text) end
+  if type(default) == "boolean" then value = BOOLEANS[text] end
+  if value ~= nil and value == value then return value end
+  error(("study.current: option '%s' is '%s'; give %s"):format(name, text,
+    type(default) == "number" and "a number" or "true or false"), 3)
+end
+
 -- The run of a script that study.run's `script` names; on its own, one with the defaults, over which
 -- stands what the command line gives: --learning_rate 0.01 --seed 3.
---   ARGS    defaults  table: the options, and seed
+--   ARGS    defaults  table: the options, and seed; what the command line gives is read as of the default's type
 --   RETURN  run: options, seed, number, report, should_stop, progress, file, finish
 function study.current(defaults)
   local options = {}
@@ -316,11 +328,7 @@ function study.current(defaults)
       error(("study.current: '%s' is no option of the script%s"):format(given[i],
         value == nil and name and all[name] and "; give --name value" or known.text(name or given[i], all)), 2)
     end
-    if type(options[name]) == "boolean" then
-      options[name] = value == "true"
-    else
-      options[name] = tonumber(value) or value
-    end
+    options[name] = read_value(name, value, options[name] == nil and 1 or options[name])
   end
   local seed = options.seed or 1
   options.seed = nil

@@ -414,6 +414,16 @@ check.test("a script on its own runs with its defaults", function()
   local run = study.current { rate = 0.1, deep = true }
   check.equal({ run.options, run.seed, run:report(1, 2), run.should_stop() },
     { { rate = 0.5, deep = true }, 9, false, false })
+  local function given_texts(...)
+    arg = { ... }
+    return study.current({ flag = false, name = "a", n = 3 }).options
+  end
+  check.equal(given_texts("--flag", "true", "--name", "007", "--n", "1e3"), { flag = true, name = "007", n = 1000 })
+  check.equal(given_texts("--flag", "false", "--name", "true").name, "true")
+  check.fails("study_test.lua:%d+: study.current: option 'flag' is '1'; give true or false", given_texts, "--flag", "1")
+  check.fails("option 'n' is 'abc'; give a number", given_texts, "--n", "abc")
+  check.fails("option 'n' is 'nan'; give a number", given_texts, "--n", "nan")
+  check.fails("option 'seed' is 'x'; give a number", given_texts, "--seed", "x")
   arg = { "--rte", "1" }
   check.fails("'%-%-rte' is no option of the script", study.current, { rate = 0.1 })
   arg = before
