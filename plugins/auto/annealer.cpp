@@ -198,14 +198,17 @@ bool Annealer::keeps_apart(const Field& field, std::span<const Move> moves) {
 }
 
 void Annealer::keep_if_better(const Landscape& landscape, Solution& best) {
-  if (landscape.excess_bytes() > best.excess_bytes) return;
-  if (landscape.excess_bytes() == best.excess_bytes &&
-      landscape.objective_us() >= best.objective_us) {
-    return;
+  if (!best.refused) {
+    if (landscape.excess_bytes() > best.excess_bytes) return;
+    if (landscape.excess_bytes() == best.excess_bytes &&
+        landscape.objective_us() >= best.objective_us) {
+      return;
+    }
   }
   best.placement.assign(landscape.placement().begin(), landscape.placement().end());
   best.objective_us = landscape.objective_us();
   best.excess_bytes = landscape.excess_bytes();
+  best.refused = false;
 }
 
 }  // namespace berth::policies::auto_policy

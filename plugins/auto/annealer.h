@@ -19,8 +19,11 @@ struct Solution {
   Placement placement;
   double objective_us = 0;
   std::int64_t excess_bytes = 0;
+  bool refused = false;  ///< by the evaluator, whatever the memory
 
+  [[nodiscard]] bool fits() const noexcept { return excess_bytes == 0 && !refused; }
   [[nodiscard]] bool better_than(const Solution& other) const noexcept {
+    if (refused != other.refused) return other.refused;
     if (excess_bytes != other.excess_bytes) return excess_bytes < other.excess_bytes;
     return objective_us < other.objective_us;
   }

@@ -3,6 +3,7 @@
 // until the budget ends or the lower bound is met.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -53,7 +54,7 @@ class AutoPolicy final : public Policy {
         std::min_element(solutions.begin(), solutions.end(),
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
     // Preparing the search takes a while for a large graph: not where it has no time left.
-    if (best_start->excess_bytes == 0 && (starts.optimal || starts.hasty || context.stopped())) {
+    if (best_start->fits() && (starts.optimal || starts.hasty || context.stopped())) {
       return answer(std::move(best_start->placement), std::move(starts));
     }
     std::vector<Placement> candidates{best_start->placement};
@@ -69,7 +70,9 @@ class AutoPolicy final : public Policy {
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
       candidates.push_back(std::move(found[i].placement));
     }
-    return answer(best_of(std::move(candidates), evaluator), std::move(starts));
+    std::optional<Placement> best = best_of(std::move(candidates), evaluator);
+    if (!best) throw all_refused(starts);
+    return answer(*std::move(best), std::move(starts));
   }
 
  private:
@@ -97,7 +100,8 @@ class AutoPolicy final : public Policy {
     return context.threads > 0 ? std::min(wanted, context.threads) : wanted;
   }
 
-  static Placement best_of(std::vector<Placement> candidates, Evaluator& evaluator) {
+  /// Nothing where the evaluator refuses all.
+  static std::optional<Placement> best_of(std::vector<Placement> candidates, Evaluator& evaluator) {
     std::vector<Evaluation> evaluations(candidates.size());
     evaluator.evaluate(candidates, evaluations);
     std::size_t best = 0;
@@ -106,6 +110,7 @@ class AutoPolicy final : public Policy {
       const Evaluation& b = evaluations[best];
       if (a.feasible != b.feasible ? a.feasible : a.objective_us < b.objective_us) best = i;
     }
+    if (!evaluations[best].feasible) return std::nullopt;
     return std::move(candidates[best]);
   }
 
@@ -134,6 +139,13 @@ class AutoPolicy final : public Policy {
             "memory is short: the best placement found exceeds a device's memory by " +
                 std::to_string(best.excess_bytes) +
                 " bytes; use more devices or larger ones, or search longer" + reasons(starts)};
+  }
+
+  static Error all_refused(const Starts& starts) {
+    return {ErrorCode::infeasible,
+            "no placement that is feasible was found: no memory lacks, and the evaluator refuses what "
+            "was tried; search longer, or place with an evaluator that allows more" +
+                reasons(starts)};
   }
 
   std::vector<Contained> contained_;

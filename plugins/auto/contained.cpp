@@ -212,7 +212,9 @@ class Collector {
 
   void add(std::string from, Placement placement) {
     const Evaluation evaluation = evaluator_.evaluate(placement);
-    Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
+    const bool refused = !evaluation.feasible && evaluation.excess_bytes == 0;
+    Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes,
+                      refused};
     if (evaluation.feasible && solution.objective_us < best_us_) {
       best_us_ = solution.objective_us;
       best_ = starts_.found.size();
@@ -415,7 +417,7 @@ class Collector {
         return;  // too large for the part
       }
       const Solution& found = starts_.found.back().solution;
-      if (found.excess_bytes > 0 || found.objective_us >= least_us) return;
+      if (!found.fits() || found.objective_us >= least_us) return;
       least_us = found.objective_us;
     }
   }
@@ -424,7 +426,7 @@ class Collector {
   [[nodiscard]] double found_us(std::string_view from) const {
     const auto start = std::find_if(starts_.found.begin(), starts_.found.end(),
                                     [&](const Start& each) { return each.from == from; });
-    if (start == starts_.found.end() || start->solution.excess_bytes > 0) return kCannotRun;
+    if (start == starts_.found.end() || !start->solution.fits()) return kCannotRun;
     return start->solution.objective_us;
   }
 

@@ -111,7 +111,7 @@ double Search::seconds() const {
 }
 
 bool Search::over() const {
-  if (pool_.front().excess_bytes == 0 && pool_.front().objective_us <= bound_us_) return true;
+  if (pool_.front().fits() && pool_.front().objective_us <= bound_us_) return true;
   return (!timed() && moves_made_ >= total_moves_) || context_.stopped();
 }
 
@@ -387,7 +387,7 @@ void Search::sweep(std::int64_t chains) {
 }
 
 std::vector<Solution> Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
-  const double before_us = pool_.front().objective_us;
+  const double before_us = pool_.front().fits() ? pool_.front().objective_us : kCannotRun;
   const double before_s = seconds();
   std::vector<Result> results = team_->run(tasks, [this] { return context_.stopped(); });
   std::vector<Solution> found;
@@ -407,7 +407,7 @@ std::vector<Solution> Search::run_tasks(std::vector<Task>& tasks, std::span<Arm*
   moves_made_ += std::max<std::int64_t>(1, std::llround(made));
   if (timed()) moves_per_s_ = std::max(made, 1.0) / std::max(seconds() - before_s, 1e-6);
   const Solution& best = pool_.front();
-  if (context_.progress && best.excess_bytes == 0 && best.objective_us < before_us) {
+  if (context_.progress && best.fits() && best.objective_us < before_us) {
     context_.progress(best.objective_us, std::to_string(moves_made_) + " moves");
   }
   return found;

@@ -441,6 +441,13 @@ check.test("an evaluator that says no more than that nothing fits", function()
       check.equal({ name, told:find("lacks 0", 1, true) or told:find("by 0 B", 1, true) }, { name, nil })
     end
   end
+  for _, name in ipairs { "auto", "random" } do
+    for _, budget_s in ipairs { 0, 0.2 } do
+      check.fails("no placement that is feasible was found: no memory lacks", function()
+        return berth.policy(name):place(problem, { evaluator = never(), budget_s = budget_s, threads = 1 })
+      end)
+    end
+  end
   local wrong = berth.evaluator(problem, { evaluate = function() return { { objective_us = 5, feasible = true,
     excess_bytes = 7 } } end })
   check.fails("it is true, and excess_bytes says what memory lacks", wrong.evaluate, wrong, problem:one_device(1))
