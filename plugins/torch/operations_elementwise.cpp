@@ -146,9 +146,18 @@ std::vector<Operation> elementwise_operations() {
           },
           "the sample's variance, of all values or along dim"),
       row(
-          "prod", "self", [](In x) { return x.prod(); }, "the product of all values"),
+          "prod", "self, dim = nil, keepdim = false",
+          [](In x, std::optional<Dim> d, bool keep) {
+            return d ? x.prod(d->value, keep) : x.prod();
+          },
+          "the product of all values, or along dim"),
       row(
-          "norm", "self", [](In x) { return x.norm(); }, "the square root of the sum of squares"),
+          "norm", "self, p = 2, dim = nil, keepdim = false",
+          [](In x, double p, std::optional<Dim> d, bool keep) {
+            return d ? x.norm(p, at::IntArrayRef{d->value}, keep) : x.norm(p);
+          },
+          "the p-th root of the sum of the p-th powers of abs(self), of all values or along dim; p = "
+          "math.huge: the largest"),
       row(
           "amax", "self, dim = nil, keepdim = false",
           [](In x, std::optional<Dim> d, bool keep) {
@@ -170,9 +179,19 @@ std::vector<Operation> elementwise_operations() {
           [](In x, Dim d, bool keep) { return x.argmin(d.value, keep) + 1; },
           "where along dim the smallest value is, from 1"),
       row(
-          "all", "self", [](In x) { return x.to(at::kBool).all(); }, "whether no value is 0"),
+          "all", "self, dim = nil, keepdim = false",
+          [](In x, std::optional<Dim> d, bool keep) {
+            const Tensor values = x.to(at::kBool);
+            return d ? values.all(d->value, keep) : values.all();
+          },
+          "whether no value is 0, of all or along dim"),
       row(
-          "any", "self", [](In x) { return x.to(at::kBool).any(); }, "whether a value is not 0"),
+          "any", "self, dim = nil, keepdim = false",
+          [](In x, std::optional<Dim> d, bool keep) {
+            const Tensor values = x.to(at::kBool);
+            return d ? values.any(d->value, keep) : values.any();
+          },
+          "whether a value is not 0, of all or along dim"),
       row(
           "cumsum", "self, dim = -1", [](In x, Dim d) { return x.cumsum(d.value); },
           "sums from the first value on, along dim"),

@@ -89,6 +89,12 @@ local function bad(name, parameter, expected, value)
     ffi.istype("berth_torch_tensor", value) and "a tensor" or type(value)), 3)
 end
 
+-- Lua drops arguments that a function does not take, such as the options of another library's.
+local function refuse_surplus(name, parameters, value)
+  error(("torch.%s: it takes (%s), and another argument is given, a %s"):format(name, parameters,
+    ffi.istype("berth_torch_tensor", value) and "tensor" or type(value)), 3)
+end
+
 -- A text for C, which takes nil for an address of nothing and ends a text at its first NUL.
 local function text_of(name, parameter, value)
   if type(value) ~= "string" or value:find("%z") then
@@ -487,7 +493,8 @@ READ.integer, READ.dim, READ.dims, READ.type = READ.number, READ.number, READ.sh
 local MOST_TENSORS, MOST_NUMBERS = 4096, 16
 local scope = { A = ffi.new "berth_torch_argument[16]", R = ffi.new "berth_torch_result",
   T = ffi.new("void*[?]", MOST_TENSORS), N = ffi.new("double[?]", MOST_NUMBERS), C = C,
-  istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad, tensor = torch.tensor, after = after,
+  istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad,
+  refuse_surplus = refuse_surplus, tensor = torch.tensor, after = after,
   LONG = { dtype = "int64" } }
 
 function scope.read_tensors(name, parameter, value)
@@ -533,20 +540,22 @@ local function bind(row, operation)
     end
     lines[#lines + 1] = (READ[parameter.kind]:gsub("%$p", p):gsub("%$i", tostring(i - 1)))
   end
+  local parameters = table.concat(names, ", ")
   local source = ([[
 local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, after, LONG = s.A, s.R, s.T, s.N, s.C, s.istype,
   s.type, s.wrap, s.raise, s.bad, s.tensor, s.after, s.LONG
 local read_tensors, read_numbers, several, Tensor = s.read_tensors, s.read_numbers, s.several, s.Tensor
-local NAME = %q
+local refuse_surplus, NAME = s.refuse_surplus, %q
 return function(%s)
+if surplus_ ~= nil then refuse_surplus(NAME, %q, surplus_) end
 %s
 %s
 if after(C.berth_torch_call(%d, A, %d, R), %s) ~= 0 then raise() end
 if R.count ~= 1 then return several() end
 return wrap(R.tensors[0])
-end]]):format(operation.name, table.concat(names, ", "), table.concat(first, "\n"),
+end]]):format(operation.name, table.concat({ parameters, "surplus_" }, ", "), parameters, table.concat(first, "\n"),
     table.concat(lines, "\n"), row, #operation.parameters,
-    #names > 0 and table.concat(names, ", ") or "nil")
+    parameters)
   local chunk = assert(loadstring("local s = ...\n" .. source, "=torch." .. operation.name))
   return chunk(scope)
 end

@@ -165,6 +165,34 @@ check.test("operators, and positions that count from 1", function()
   check.equal(tostring(x), "float32 [3] { 1, 2, 3 }")
 end)
 
+check.test("reductions take a dimension, and without one are of all values", function()
+  local x = torch.tensor { { 3, 4 }, { 6, 8 } }
+  check.equal({ x:prod():item(), x:prod(2):totable(), x:prod(2, true):shape() }, { 576, { 12, 48 }, { 2, 1 } })
+  local norms = x:norm(2, 1):totable()
+  check.near(norms[1], math.sqrt(45), 1e-6)
+  check.near(norms[2], math.sqrt(80), 1e-6)
+  check.near(x:norm():item(), math.sqrt(125), 1e-6)
+  check.equal({ x:norm(1):item(), x:norm(math.huge, 2):totable(), x:norm(2, 1, true):shape() }, { 21, { 4, 8 }, { 1, 2 } })
+  local some = torch.tensor { { 0, 0 }, { 1, 0 } }
+  check.equal({ some:any(2):totable(), some:all(1):totable(), some:any():item(), some:all():item() },
+    { { false, true }, { false, false }, 1, 0 })
+  check.equal(some:any(2, true):shape(), { 2, 1 })
+end)
+
+check.test("an argument that an operation does not take is refused", function()
+  local x = torch.tensor { 1, 2 }
+  check.fails("torch.mse_loss: it takes %(self, target%), and another argument is given, a table",
+    torch.mse_loss, x, x, { reduction = "none" })
+  check.fails("torch.exp: it takes %(self%), and another argument is given, a tensor", x.exp, x, x)
+  check.fails("torch.relu: .* a boolean", torch.relu, x, false)
+  for _, operation in ipairs(torch.operations) do
+    local arguments = {}
+    for i = 1, #operation.parameters do arguments[i] = x end
+    arguments[#arguments + 1] = 1
+    check.fails("another argument is given, a number", torch[operation.name], unpack(arguments))
+  end
+end)
+
 check.test("errors name the operation, the shapes and what it takes", function()
   local ok, message = pcall(torch.matmul, torch.ones { 2, 3 }, torch.ones { 4, 5 })
   assert(not ok)
