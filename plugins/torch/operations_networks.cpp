@@ -193,12 +193,12 @@ std::vector<Operation> network_operations() {
           "randperm", "n", [](std::int64_t n) { return at::randperm(n, generator()) + 1; },
           "1 to n in random order"),
       row(
-          "multinomial", "self, samples = 1, replacement = true",
+          "multinomial", "self, samples = 1, replacement = false",
           [](In p, std::int64_t n, bool again) {
             return at::multinomial(p, n, again, generator()) + 1;
           },
           "positions (from 1) drawn with the probabilities [.., n], which need not add up to 1 -> "
-          "[.., samples]"),
+          "[.., samples]; each but once without replacement"),
       row(
           "bernoulli", "self", [](In p) { return at::bernoulli(p, generator()); },
           "1 with probability self, else 0"),

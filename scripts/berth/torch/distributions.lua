@@ -66,7 +66,7 @@ return function(torch)
     return torch.no_grad(function()
       local own = self.log_pi:shape()
       local classes = table.remove(own)
-      local drawn = self.log_pi:exp():reshape { -1, classes }:multinomial(count_of(shape))
+      local drawn = self.log_pi:exp():reshape { -1, classes }:multinomial(count_of(shape), true)
       return drawn:transpose():reshape(joined(shape, own))
     end)
   end

@@ -49,7 +49,7 @@ return function(torch)
       local even = allowed:to "float32"
       p = p * (1 - options.epsilon) + even / even:sum(2, true) * options.epsilon
     end
-    return p:multinomial(1):squeeze(2)
+    return p:multinomial(1, true):squeeze(2)
   end
 
   local function entropy_of(log_pi)
@@ -108,7 +108,7 @@ return function(torch)
           if options.epsilon > 0 then
             p_of = p_of * (1 - options.epsilon) + able / able:sum(2, true) * options.epsilon
           end
-          drawn = p_of:multinomial(options.samples)
+          drawn = p_of:multinomial(options.samples, true)
         end
         -- [samples, groups]
         local action = drawn:transpose():contiguous()

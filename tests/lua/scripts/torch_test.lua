@@ -193,6 +193,14 @@ check.test("an argument that an operation does not take is refused", function()
   end
 end)
 
+check.test("draws are without replacement unless told", function()
+  local drawn = torch.tensor({ 1, 1, 2 }):multinomial(3):totable()
+  table.sort(drawn)
+  check.equal(drawn, { 1, 2, 3 })
+  check.equal(torch.tensor({ 0, 1 }):multinomial(4, true):totable(), { 2, 2, 2, 2 })
+  check.fails("without replacement", torch.multinomial, torch.tensor { 1, 1 }, 5)
+end)
+
 check.test("errors name the operation, the shapes and what it takes", function()
   local ok, message = pcall(torch.matmul, torch.ones { 2, 3 }, torch.ones { 4, 5 })
   assert(not ok)
