@@ -54,19 +54,27 @@ return function(torch)
     return count
   end
 
+  -- Probabilities of 0 and 1 have no logits that are finite, and take those next to them in single precision.
+  local EPSILON = 2 ^ -23
+  local function clamped(probs) return probs:clamp(EPSILON, 1 - EPSILON) end
+
   -- One of several, by logits or probs [.., classes]; values are positions from 1. A logit of -infinity is of a
   -- class that is never drawn.
   local Categorical = class()
   function distributions.Categorical(given)
-    local logits = only("Categorical", given, "logits", "probs") == "logits" and given.logits or given.probs:log()
-    return setmetatable({ log_pi = logits:log_softmax(-1) }, Categorical)
+    if only("Categorical", given, "logits", "probs") == "probs" then
+      local probs = given.probs / given.probs:sum(-1, true)
+      return setmetatable({ pi = probs, log_pi = clamped(probs):log() }, Categorical)
+    end
+    local log_pi = given.logits:log_softmax(-1)
+    return setmetatable({ pi = log_pi:exp(), log_pi = log_pi }, Categorical)
   end
-  function Categorical:probs() return self.log_pi:exp() end
+  function Categorical:probs() return self.pi end
   function Categorical:sample(shape)
     return torch.no_grad(function()
       local own = self.log_pi:shape()
       local classes = table.remove(own)
-      local drawn = self.log_pi:exp():reshape { -1, classes }:multinomial(count_of(shape), true)
+      local drawn = self.pi:reshape { -1, classes }:multinomial(count_of(shape), true)
       return drawn:transpose():reshape(joined(shape, own))
     end)
   end
@@ -77,27 +85,28 @@ return function(torch)
   end
   -- 0 ln 0 is 0.
   function Categorical:entropy()
-    local p = self.log_pi:exp()
-    return -(p * self.log_pi:masked_fill(p:eq(0), 0)):sum(-1)
+    return -(self.pi * self.log_pi:masked_fill(self.pi:eq(0), 0)):sum(-1)
   end
 
   -- 1 or 0, by logits or probs.
   local Bernoulli = class()
   function distributions.Bernoulli(given)
-    local logits = given.logits
     if only("Bernoulli", given, "logits", "probs") == "probs" then
-      logits = given.probs:log() - (1 - given.probs):log()
+      local probs = clamped(given.probs)
+      return setmetatable({ p = given.probs, logits = probs:log() - (-probs):log1p() }, Bernoulli)
     end
-    return setmetatable({ logits = logits }, Bernoulli)
+    return setmetatable({ p = given.logits:sigmoid(), logits = given.logits }, Bernoulli)
   end
-  function Bernoulli:probs() return self.logits:sigmoid() end
+  function Bernoulli:probs() return self.p end
   function Bernoulli:sample(shape)
     return torch.no_grad(function()
       return self:probs():expand(joined(shape, self.logits:shape())):contiguous():bernoulli()
     end)
   end
-  function Bernoulli:log_prob(value) return value * self.logits - self.logits:softplus() end
-  function Bernoulli:entropy() return self.logits:softplus() - self.logits * self:probs() end
+  -- The cross entropy with probabilities of 1.
+  local function cross_entropy(logits, value) return (1 - value) * logits + (-logits):softplus() end
+  function Bernoulli:log_prob(value) return -cross_entropy(self.logits, value) end
+  function Bernoulli:entropy() return cross_entropy(self.logits, self.p) end
 
   -- With mean `loc` and deviation `scale`, tensors of one shape.
   local Normal = class()

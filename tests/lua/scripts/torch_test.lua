@@ -334,6 +334,17 @@ check.test("distributions: log-probabilities, entropies and draws agree", functi
   local loc = torch.zeros({ 1 }):requires_grad_()
   of.Normal(loc, torch.ones { 1 }):rsample():sum():backward()
   check.near(loc:grad():item(), 1)
+  -- Where a probability is 0 or 1, as PyTorch has it: to 2^-23.
+  local sure, log_epsilon = of.Bernoulli { probs = torch.tensor { 0, 1 } }, math.log(2 ^ -23)
+  check.near(sure:log_prob(torch.tensor { 0, 1 }):sum():item(), -2 ^ -23, 1e-6)
+  check.near(sure:log_prob(torch.tensor { 1, 1 }):totable()[1], log_epsilon, 1e-6)
+  check.near(sure:entropy():sum():item(), 2 ^ -23, 1e-6)
+  check.equal({ sure:probs():totable(), sure:sample({ 9 }):sum(1):totable() }, { { 0, 1 }, { 0, 9 } })
+  check.equal(of.Bernoulli({ logits = torch.tensor { -200, 200 } }):entropy():totable(), { 0, 0 })
+  local never = of.Categorical { probs = torch.tensor { 2, 0, 6 } }
+  check.near(never:log_prob(torch.tensor { 2 }):item(), log_epsilon, 1e-6)
+  check.near(never:entropy():item(), -0.25 * math.log(0.25) - 0.75 * math.log(0.75), 1e-6)
+  check.equal({ never:probs():totable(), never:sample({ 99 }):eq(2):any():item() }, { { 0.25, 0, 0.75 }, 0 })
   check.fails("give logits or probs, one of them", of.Categorical, { logits = loc, probs = loc })
   check.fails("unknown option 'prob'", of.Bernoulli, { prob = loc })
   check.fails("did you mean 'Normal'", function() return of.Norml end)
