@@ -126,6 +126,9 @@ local function p_value(at_most, at_least, alternative)
   return math.min(1, 2 * math.min(at_most, at_least))
 end
 
+local HUGE_EXPONENT = 500
+local HUGE_POWER = 2 ^ HUGE_EXPONENT
+
 -- The sign test of pairs: exact, from the binomial distribution. It asks for nothing but that the pairs
 -- are independent.
 --   ARGS    xs, ys   arrays of one length, pair by pair
@@ -137,12 +140,18 @@ function statistics.sign_test(xs, ys, options)
   for _, difference in ipairs(differences) do
     if difference > 0 then positive = positive + 1 end
   end
-  local at_most, at_least, probability = 0, 0, 0.5 ^ n
+  -- In units of 2^-exponent, since 2^-n is 0 from n = 1,075 on.
+  local at_most, at_least, ways, exponent = 0, 0, 1, n
   for k = 0, n do
-    if k <= positive then at_most = at_most + probability end
-    if k >= positive then at_least = at_least + probability end
-    probability = probability * (n - k) / (k + 1)
+    if k <= positive then at_most = at_most + ways end
+    if k >= positive then at_least = at_least + ways end
+    ways = ways * (n - k) / (k + 1)
+    if ways > HUGE_POWER then
+      at_most, at_least, ways = at_most / HUGE_POWER, at_least / HUGE_POWER, ways / HUGE_POWER
+      exponent = exponent - HUGE_EXPONENT
+    end
   end
+  at_most, at_least = at_most * 0.5 ^ exponent, at_least * 0.5 ^ exponent
   return { p = p_value(math.min(1, at_most), math.min(1, at_least), alternative), n = n,
     positive = positive }
 end

@@ -215,6 +215,9 @@ check.test("a quantile lies between its neighbours, the median is one", function
   check.equal(statistics.median(values), 25)
   check.equal(statistics.median { 5, 1, 3 }, 3)
   check.equal(statistics.quantile({}, 0.5), nil)
+  local infinite = { -math.huge, 1, math.huge }
+  check.equal({ statistics.quantile(infinite, 0.25), statistics.quantile(infinite, 0.5), statistics.quantile(infinite, 0.75) },
+    { -math.huge, 1, math.huge })
   check.equal(values, { 40, 10, 30, 20 })
 end)
 

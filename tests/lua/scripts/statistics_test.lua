@@ -67,6 +67,13 @@ check.test("the sign test is the binomial test", function()
   local xs, ys = against_zero(nine)
   check.near(statistics.sign_test(xs, ys, { alternative = "greater" }).p, 0.0107421875, 1e-15)
   check.near(statistics.sign_test(ys, xs, { alternative = "less" }).p, 0.0107421875, 1e-15)
+  -- Many pairs, by fractions of whole numbers.
+  for _, case in ipairs { { 600, 1200, 1 }, { 560, 1200, 0.02253662756750957 }, { 900, 2000, 8.457089535503927e-06 },
+    { 2300, 5000, 1.6458781103442193e-08 }, { 0, 1100, 0 } } do
+    local signs = {}
+    for i = 1, case[2] do signs[i] = i <= case[1] and 1 or -1 end
+    check.near(statistics.sign_test(against_zero(signs)).p, case[3], 1e-11)
+  end
 end)
 
 check.test("pairs that are all equal differ in nothing", function()
