@@ -142,15 +142,20 @@ return function(torch)
   -- changes optimizer.lr; `last` counts those calls.
   optim.lr_scheduler = {}
 
-  local function scheduler(optimizer, factor)
+  -- By rate_of(last, base), where base is the optimiser's rate at first.
+  local function schedule(optimizer, rate_of)
     local base = optimizer.lr
     local self = { last = 0 }
     function self:step()
       self.last = self.last + 1
-      optimizer.lr = base * factor(self.last)
+      optimizer.lr = rate_of(self.last, base)
     end
-    optimizer.lr = base * factor(0)
+    optimizer.lr = rate_of(0, base)
     return self
+  end
+
+  local function scheduler(optimizer, factor)
+    return schedule(optimizer, function(last, base) return base * factor(last) end)
   end
 
   -- factor(last) times the rate at first.
@@ -170,9 +175,9 @@ return function(torch)
   end
   -- Half a cosine from the rate to eta_min (0) in T_max.
   function optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max, eta_min)
-    local low = (eta_min or 0) / optimizer.lr
-    return scheduler(optimizer, function(last)
-      return low + (1 - low) * (1 + math.cos(math.pi * last / T_max)) / 2
+    local low = eta_min or 0
+    return schedule(optimizer, function(last, base)
+      return low + (base - low) * (1 + math.cos(math.pi * last / T_max)) / 2
     end)
   end
 
