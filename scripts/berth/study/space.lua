@@ -37,7 +37,11 @@ end
 -- A whole number from the one to the other, both included.
 function space.integer(low, high)
   ends("integer", low, high, -math.huge)
+  local least, most = low, high
   low, high = math.ceil(low), math.floor(high)
+  if low > high then
+    error(("study.integer: there is no whole number from %g to %g; give a range that holds one"):format(least, most), 2)
+  end
   return draw("integer", function(random) return low - 1 + random:integer(high - low + 1) end)
 end
 

@@ -333,6 +333,7 @@ check.test("options that cannot be are told before anything is run", function()
   other({ search = "random" }, "option 'count' is 0")
   other({ median_stop = { after = 3 } }, "no option 'after'; known: startup_runs")
   check.fails("from 0 to 1 is no range", study.log_uniform, 0, 1)
+  check.fails("study.integer: there is no whole number from 0.2 to 0.8", study.integer, 0.2, 0.8)
   check.equal(io.open(folder .. "/never.db"), nil)
 end)
 
