@@ -196,6 +196,32 @@ static void test_names(void) {
   berth_release(problem);
 }
 
+/* Keys that say how a model is loaded, of a graph that nobody loads with them. */
+static void test_loading(void) {
+  static const char* const kChoices[] = {
+      "\"op_rules\": \"no_such.json\"", "\"dims\": {\"n\": 4}",      "\"batch\": 2",
+      "\"fetches\": [\"a\"]",          "\"states\": [\"a=b\"]",     "\"fold\": false",
+      "\"arguments\": \"inputs\"",     "\"shapes\": {\"a\": [1]}", "\"experts\": \"2/8\""};
+  berth_graph* graph = two_ops();
+  berth_cluster* cluster = NULL;
+  berth_problem* problem = NULL;
+  OK(berth_cluster_new(NULL, BERTH_TEXT("k80x2"), &cluster));
+  for (size_t i = 0; i < sizeof kChoices / sizeof *kChoices; ++i) {
+    char settings[128];
+    berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
+    berth_engine* loading = NULL;
+    snprintf(settings, sizeof settings, "{\"format\": \"berth.settings/1\", %s}", kChoices[i]);
+    options.settings = text(settings);
+    OK(berth_engine_new(&options, &loading));
+    REFUSED(BERTH_UNSUPPORTED, "a graph that was made in process does not serve the setting '",
+            berth_problem_new(loading, graph, cluster, NULL, &problem));
+    berth_release(loading);
+  }
+  CHECK(problem == NULL);
+  berth_release(cluster);
+  berth_release(graph);
+}
+
 static berth_status fails(void* user, int32_t op, berth_text kind, double* us) {
   (void)user, (void)op, (void)kind, (void)us;
   return BERTH_IO;
@@ -314,6 +340,7 @@ int main(void) {
   test_sizes();
   test_graphs();
   test_names();
+  test_loading();
   test_callbacks();
   berth_release(engine);
   if (failures == 0) puts("all is well");

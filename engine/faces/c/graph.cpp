@@ -103,6 +103,11 @@ const Graph& graph_of(const berth_graph* graph, OpId op) {
 
 }  // namespace
 
+std::string c::loading_settings(const Settings& settings) {
+  constexpr SettingGroup kLoading[] = {SettingGroup::model};
+  return settings_json(settings_of(settings, kLoading));
+}
+
 berth_status berth_builder_new(berth_text name, berth_text dialect, berth_builder** out) {
   return c::guarded([&] {
     berth_builder*& made = c::required(out, "out");
@@ -278,7 +283,8 @@ berth_status berth_graph_load(berth_engine* engine, berth_text path, berth_graph
     berth_engine& the = c::get(engine);
     berth_graph*& made = c::required(out, "out");
     LoadedModel loaded = the.engine->load(c::string(path), the.settings.load);
-    made = new berth_graph(std::move(loaded.graph), std::move(loaded.notes));
+    made = new berth_graph(std::move(loaded.graph), std::move(loaded.notes),
+                           c::loading_settings(the.settings));
   });
 }
 

@@ -19,6 +19,9 @@
 
 namespace berth::c {
 
+/// The settings that say how a model is loaded, as text.
+[[nodiscard]] std::string loading_settings(const Settings& settings);
+
 /// The policies in tables of one engine. Its descriptors point into them, so that they live as long
 /// as it, and as long as every search of it: an engine may be released before a search ends.
 class Policies {
@@ -61,11 +64,15 @@ struct berth_graph final : berth::c::Object {
   static constexpr Kind kKind = Kind::graph;
   static constexpr const char* kName = "graph";
   explicit berth_graph(std::shared_ptr<const berth::Graph> the_graph,
-                       std::vector<std::string> the_notes = {})
-      : Object(kKind), graph(std::move(the_graph)), notes(std::move(the_notes)) {}
+                       std::vector<std::string> the_notes = {}, std::string was_loaded_with = {})
+      : Object(kKind),
+        graph(std::move(the_graph)),
+        notes(std::move(the_notes)),
+        loaded_with(std::move(was_loaded_with)) {}
 
   std::shared_ptr<const berth::Graph> graph;
   std::vector<std::string> notes;  // of its frontend
+  std::string loaded_with;         // loading_settings() then; empty = made in process
 };
 
 struct berth_cluster final : berth::c::Object {

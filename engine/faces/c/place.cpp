@@ -90,6 +90,19 @@ Settings problem_settings(const berth_engine& engine, const berth_problem_option
   return settings.merged();
 }
 
+/// The choices that a graph was loaded with hold; of one that was made in process nothing is loaded.
+void check_loading(const Settings& settings, const berth_graph& graph) {
+  std::vector<std::string_view> keys;
+  for (const SettingKey& key : setting_keys()) {
+    if (key.group == SettingGroup::model) keys.emplace_back(key.name);
+  }
+  if (graph.loaded_with.empty()) {
+    refuse_unserved(settings, "a graph that was made in process", keys);
+  } else if (c::loading_settings(settings) != graph.loaded_with) {
+    refuse_unserved(settings, "a graph that was loaded with other settings", keys);
+  }
+}
+
 Settings place_settings(const berth_engine& engine, const berth_place_options& options) {
   CallSettings settings(engine);
   Settings& caller = settings.caller();
@@ -208,6 +221,7 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     const berth_problem_options defaults = BERTH_PROBLEM_OPTIONS_INIT;
     const berth_problem_options given = c::take(options, defaults, "berth_problem_options");
     const Settings settings = problem_settings(the, given);
+    check_loading(settings, c::get(graph));
     TaskParts parts;
     std::vector<std::string> notes = c::get(graph).notes;
     if (given.cost != nullptr) {

@@ -285,7 +285,8 @@ typedef struct berth_problem_options {
 #define BERTH_PROBLEM_OPTIONS_INIT \
   { sizeof(berth_problem_options), {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, 0, 0 }
 
-/** `options` null = as the engine's settings say. */
+/** `options` null = as the engine's settings say. Settings that say how a model is loaded, such as "dims" and
+ *  "op_rules", are BERTH_UNSUPPORTED with a graph that was not loaded with them. */
 BERTH_C_API berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
                                            const berth_cluster* cluster,
                                            const berth_problem_options* options,
