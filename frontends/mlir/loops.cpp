@@ -7,18 +7,83 @@
 #include <string>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
 
 namespace berth_mlir {
 namespace {
 
-std::optional<std::int64_t> constant_of(mlir::Operation& op, llvm::StringRef key) {
+using Number = std::optional<std::int64_t>;
+/// One for each dimension of a loop; empty where it is computed.
+using Numbers = llvm::SmallVector<Number, 4>;
+
+Number number_in(mlir::Attribute attribute) {
+  auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute);
+  return number ? Number(number.getValue().getSExtValue()) : std::nullopt;
+}
+
+/// The results of a map; none where a dimension has several of them, whose least or greatest counts.
+Numbers constants_of(mlir::Operation& op, llvm::StringRef key, llvm::StringRef groups = {}) {
+  Numbers numbers;
   auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, key));
-  if (!map || map.getValue().getNumResults() != 1) return std::nullopt;
-  auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(map.getValue().getResult(0));
-  return number ? std::optional(number.getValue()) : std::nullopt;
+  if (!map) return numbers;
+  if (auto sizes = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(attribute_of(op, groups))) {
+    if (sizes.getNumElements() != map.getValue().getNumResults()) return numbers;
+  }
+  for (mlir::AffineExpr result : map.getValue().getResults()) {
+    auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(result);
+    numbers.push_back(number ? Number(number.getValue()) : std::nullopt);
+  }
+  return numbers;
+}
+
+Numbers static_numbers_of(mlir::Operation& op, llvm::StringRef key) {
+  Numbers numbers;
+  auto array = mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attribute_of(op, key));
+  if (!array) return numbers;
+  for (const std::int64_t number : array.asArrayRef()) {
+    numbers.push_back(mlir::ShapedType::isDynamic(number) ? std::nullopt : Number(number));
+  }
+  return numbers;
+}
+
+/// The bounds and steps of a loop; none of other ops.
+struct Ranges {
+  explicit Ranges(mlir::Operation& op);
+  Numbers begins, ends, steps;
+};
+
+Ranges::Ranges(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type == "scf.for" || type == "scf.parallel") {
+    unsigned dims = 1;
+    if (type == "scf.parallel") dims = op.getRegion(0).getNumArguments();
+    if (op.getNumOperands() < 3 * dims) return;
+    for (unsigned i = 0; i < dims; ++i) {
+      begins.push_back(number_of(op.getOperand(i)));
+      ends.push_back(number_of(op.getOperand(dims + i)));
+      steps.push_back(number_of(op.getOperand(2 * dims + i)));
+    }
+  } else if (type == "scf.forall") {
+    begins = static_numbers_of(op, "staticLowerBound");
+    ends = static_numbers_of(op, "staticUpperBound");
+    steps = static_numbers_of(op, "staticStep");
+  } else if (type == "affine.for") {
+    begins = constants_of(op, "lowerBoundMap");
+    ends = constants_of(op, "upperBoundMap");
+    steps = {number_in(attribute_of(op, "step"))};
+  } else if (type == "affine.parallel") {
+    begins = constants_of(op, "lowerBoundsMap", "lowerBoundsGroups");
+    ends = constants_of(op, "upperBoundsMap", "upperBoundsGroups");
+    auto by = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "steps"));
+    for (mlir::Attribute step : by ? by.getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+      steps.push_back(number_in(step));
+    }
+  }
 }
 
 /// A comparison, from the first operand's side.
@@ -223,22 +288,15 @@ class Bodies {
 }  // namespace
 
 double trips_of(mlir::Operation& op) {
-  std::optional<std::int64_t> begin, end, step;
-  const llvm::StringRef type = op.getName().getStringRef();
-  if (type.ends_with(".while")) return trips_of_while(op);
-  if (type == "scf.for" && op.getNumOperands() >= 3) {
-    begin = number_of(op.getOperand(0));
-    end = number_of(op.getOperand(1));
-    step = number_of(op.getOperand(2));
-  } else if (type == "affine.for") {
-    begin = constant_of(op, "lowerBoundMap");
-    end = constant_of(op, "upperBoundMap");
-    auto by = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "step"));
-    if (by) step = by.getValue().getSExtValue();
+  if (op.getName().getStringRef().ends_with(".while")) return trips_of_while(op);
+  const Ranges ranges(op);
+  double trips = 1;
+  for (const auto& [begin, end, step] : llvm::zip(ranges.begins, ranges.ends, ranges.steps)) {
+    if (!begin || !end || !step || *step <= 0) continue;
+    const double length = static_cast<double>(*end) - static_cast<double>(*begin);
+    trips *= std::max(0.0, std::ceil(length / static_cast<double>(*step)));
   }
-  if (!begin || !end || !step || *step <= 0) return 1;
-  const double length = static_cast<double>(*end) - static_cast<double>(*begin);
-  return std::max(0.0, std::ceil(length / static_cast<double>(*step)));
+  return trips;
 }
 
 double body_bytes(mlir::Operation& op) {

@@ -5,8 +5,8 @@
 
 namespace berth_mlir {
 
-/// How often a loop with constant bounds runs its body: scf.for and affine.for, and scf.while, stablehlo.while
-/// and mhlo.while that count from one constant to another. 1 for other ops.
+/// How often a loop runs its body: the product of its dimensions with constant bounds; how far scf.while,
+/// stablehlo.while or mhlo.while counts, from one constant to another. 1 for other ops.
 double trips_of(mlir::Operation& op);
 
 /// Bytes that the op's regions hold at their fullest, besides what they capture and what the op gives. Those of

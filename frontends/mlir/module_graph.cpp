@@ -82,12 +82,9 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
     }
     const std::string name = name_for("argument");
     std::int32_t op = -1;
-    berth_work nothing = BERTH_WORK_INIT;
-    nothing.launches = 0;
-    nothing.op_class = BERTH_TEXT("none");
     if (failed(
             checked(function, berth_builder_op(builder_, view(name), BERTH_TEXT("input"), &op))) ||
-        failed(checked(function, berth_builder_work(builder_, op, &nothing))) ||
+        failed(checked(function, add_no_work(op))) ||
         failed(checked(function, berth_builder_output(builder_, op, &tensor, &id)))) {
       return mlir::failure();
     }
@@ -104,7 +101,7 @@ mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Regio
         "regions (scf.if, stablehlo.case) first");
   }
   for (mlir::Operation& op : body.front()) {
-    if (&op == &body.front().back() && op.getNumResults() == 0 && op.getNumRegions() == 0) {
+    if (ends_block(op)) {
       for (mlir::Value value : op.getOperands()) results.push_back(tensors_of(tensors, value));
       break;
     }
@@ -172,13 +169,22 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
       return mlir::failure();
     }
   }
-  const bool in_turn = op.getNumRegions() > 0 && !runs_per_element(op);
-  if (failed(checked(
-          op, in_turn ? add_body_work(op, builder_, id) : add_rule_attributes(op, builder_, id)))) {
-    return mlir::failure();
-  }
+  if (failed(checked(op, add_work(op, id)))) return mlir::failure();
   if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
   return add_hints(op, id);
+}
+
+berth_status ModuleGraph::add_no_work(std::int32_t id) {
+  berth_work nothing = BERTH_WORK_INIT;
+  nothing.launches = 0;
+  nothing.op_class = BERTH_TEXT("none");
+  return berth_builder_work(builder_, id, &nothing);
+}
+
+berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id) {
+  if (is_scalar(op)) return add_no_work(id);
+  const bool in_turn = op.getNumRegions() > 0 && !runs_per_element(op);
+  return in_turn ? add_body_work(op, builder_, id) : add_rule_attributes(op, builder_, id);
 }
 
 mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id,

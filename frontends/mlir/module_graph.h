@@ -60,6 +60,8 @@ class ModuleGraph {
   mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body, Tensors& tensors,
                                llvm::SmallVectorImpl<Ids>& results);
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
+  berth_status add_no_work(std::int32_t id);
+  berth_status add_work(mlir::Operation& op, std::int32_t id);
   mlir::LogicalResult add_inputs(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
   mlir::FailureOr<bool> pass_elements(mlir::Operation& op, Tensors& tensors);

@@ -1,11 +1,8 @@
 #include "op_facts.h"
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "llvm/Support/raw_ostream.h"
-#include "loops.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
@@ -124,33 +121,6 @@ bool is_number_of_torch(llvm::StringRef text) {
 bool is_number(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   return type.ends_with(".constant") || type.starts_with("torch.constant.");
-}
-
-/// One op by itself, to ask for its work.
-berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t number) {
-  std::int32_t id = -1;
-  const std::string name = std::to_string(number);
-  if (berth_status status =
-          berth_builder_op(builder, view(name), view(op.getName().getStringRef()), &id)) {
-    return status;
-  }
-  for (mlir::Value operand : op.getOperands()) {
-    for (mlir::Value value : elements_of(operand)) {
-      const TensorFacts facts = facts_of(value);
-      const berth_tensor tensor = facts.tensor();
-      std::int32_t parameter = -1;
-      if (berth_status status = berth_builder_parameter(builder, &tensor, &parameter)) {
-        return status;
-      }
-      if (berth_status status = berth_builder_input(builder, id, parameter)) return status;
-    }
-  }
-  for (mlir::Value result : op.getResults()) {
-    const TensorFacts facts = facts_of(result);
-    const berth_tensor tensor = facts.tensor();
-    if (berth_status status = berth_builder_output(builder, id, &tensor, nullptr)) return status;
-  }
-  return add_rule_attributes(op, builder, id);
 }
 
 }  // namespace
@@ -293,6 +263,23 @@ bool is_written(mlir::Operation* module, llvm::StringRef global) {
   return written;
 }
 
+bool ends_block(mlir::Operation& op) {
+  // The trait of terminators is not known of dialects that are not loaded. The last of these inserts is an
+  // insert as the others.
+  mlir::Operation* const parent = op.getParentOp();
+  return &op == &op.getBlock()->back() && op.getNumResults() == 0 && op.getNumRegions() == 0 &&
+         parent->getName().getStringRef() != "scf.forall.in_parallel";
+}
+
+bool is_scalar(mlir::Operation& op) {
+  const auto is_one = [](mlir::Type type) {
+    if (mlir::isa<mlir::ShapedType>(type)) return false;
+    return type.isIntOrIndexOrFloat() || is_number_of_torch(printed(type));
+  };
+  return op.getNumOperands() + op.getNumResults() > 0 && op.getNumRegions() == 0 &&
+         llvm::all_of(op.getOperandTypes(), is_one) && llvm::all_of(op.getResultTypes(), is_one);
+}
+
 bool runs_per_element(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   return type.starts_with("linalg.") || type == "stablehlo.reduce" || type == "stablehlo.map" ||
@@ -332,83 +319,6 @@ mlir::Operation* callee_of(mlir::Operation& op) {
   if (type != "func.call" && type != "call") return nullptr;
   auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
   return name ? mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr()) : nullptr;
-}
-
-namespace {
-
-/// Ops within one op, calls followed, and how often each runs.
-class Inside {
- public:
-  explicit Inside(berth_builder* scratch) : scratch_(scratch) {}
-
-  [[nodiscard]] llvm::ArrayRef<double> times() const { return times_; }
-
-  berth_status add(mlir::Operation& root, double base) {
-    berth_status status = BERTH_OK;
-    root.walk([&](mlir::Operation* inner) {
-      if (inner == &root || status != BERTH_OK || times_.size() >= kMostOps) return;
-      // Ops that run at every element of an op are counted with it.
-      double trips = base * trips_of(root);
-      for (mlir::Operation* parent = inner->getParentOp(); parent != &root;
-           parent = parent->getParentOp()) {
-        if (runs_per_element(*parent)) return;
-        trips *= trips_of(*parent);
-      }
-      mlir::Operation* const callee = callee_of(*inner);
-      if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {
-        calls_.push_back(callee);
-        status = add(*callee, trips);
-        calls_.pop_back();
-        return;
-      }
-      if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
-      status = add_alone(*inner, scratch_, static_cast<std::int32_t>(times_.size()));
-      times_.push_back(std::min(trips, 1e15));
-    });
-    return status;
-  }
-
- private:
-  static constexpr std::size_t kDeepest = 64;
-  static constexpr std::size_t kMostOps = 1'000'000;  // calls of calls may double without end
-
-  berth_builder* scratch_;
-  llvm::SmallVector<double> times_;  // of each op
-  llvm::SmallVector<mlir::Operation*> calls_;
-};
-
-}  // namespace
-
-berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  berth_builder* scratch = nullptr;
-  if (berth_status status = berth_builder_new(BERTH_TEXT("body"), BERTH_TEXT("mlir"), &scratch)) {
-    return status;
-  }
-  Inside inside(scratch);
-  berth_status status = inside.add(op, 1);
-  berth_graph* graph = nullptr;
-  if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
-  berth_work sum = BERTH_WORK_INIT;
-  sum.launches = 0;
-  double largest = -1;
-  for (std::size_t i = 0; i < inside.times().size() && status == BERTH_OK; ++i) {
-    berth_work work = BERTH_WORK_INIT;
-    status = berth_graph_op_work(graph, static_cast<std::int32_t>(i), &work);
-    const double times = inside.times()[i];
-    sum.flops += work.flops * times;
-    sum.bytes += work.bytes * times;
-    sum.launches += work.launches * times;
-    // The largest part says what kind of work it is.
-    if ((work.flops + work.bytes) * times <= largest) continue;
-    largest = (work.flops + work.bytes) * times;
-    sum.op_class = work.op_class;
-    sum.dtype = work.dtype;
-  }
-  sum.workspace_bytes = body_bytes(op);
-  if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
-  berth_release(graph);
-  berth_release(scratch);
-  return status;
 }
 
 }  // namespace berth_mlir

@@ -62,6 +62,11 @@ struct TensorFacts {
 /// Whether anything in the module may write the global of this name.
 [[nodiscard]] bool is_written(mlir::Operation* module, llvm::StringRef global);
 
+/// Whether the op only ends its block and hands on what that gives (scf.yield, stablehlo.return).
+[[nodiscard]] bool ends_block(mlir::Operation& op);
+/// Whether the op sees single numbers alone (the arithmetic of indices): no kernel is launched for it.
+[[nodiscard]] bool is_scalar(mlir::Operation& op);
+
 /// Whether the op's regions say what happens at every element, not what happens in turn.
 [[nodiscard]] bool runs_per_element(mlir::Operation& op);
 

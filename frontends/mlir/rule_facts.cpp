@@ -78,8 +78,7 @@ std::int64_t op_count(mlir::Operation& op) {
   for (mlir::Region& region : op.getRegions()) {
     for (mlir::Block& block : region) {
       for (mlir::Operation& inner : block) {
-        const bool ends = &inner == &block.back() && inner.getNumResults() == 0;
-        if (!ends) ++count;
+        if (!ends_block(inner)) ++count;
       }
     }
   }
