@@ -65,7 +65,8 @@ class Inside {
         calls_.pop_back();
         return;
       }
-      if (ends_block(*inner) || (inner->getNumRegions() > 0 && !runs_per_element(*inner))) return;
+      if (ends_block(*inner) || is_annotation(*inner)) return;
+      if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
       status = add_alone(*inner, scratch_, static_cast<std::int32_t>(parts_.size()));
       parts_.push_back({std::min(trips, 1e15), !is_scalar(*inner)});
     });

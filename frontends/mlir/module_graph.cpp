@@ -151,6 +151,12 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
     std::int32_t& parameter = tensors[op.getResult(0)].emplace_back(-1);
     return checked(op, berth_builder_parameter(builder_, &tensor, &parameter));
   }
+  if (is_annotation(op)) {
+    for (mlir::Value result : op.getResults()) {
+      tensors[result] = tensors_of(tensors, op.getOperand(0));
+    }
+    return mlir::success();
+  }
   const mlir::FailureOr<bool> passed = pass_elements(op, tensors);
   if (failed(passed) || *passed) return passed;
   const llvm::StringRef type = op.getName().getStringRef();

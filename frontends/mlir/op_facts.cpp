@@ -224,6 +224,20 @@ bool unpacks_tensors(mlir::Operation& op) {
          (type == "torch.prim.ListUnpack" || type == "torch.prim.TupleUnpack");
 }
 
+bool is_annotation(mlir::Operation& op) {
+  const bool passes = op.getNumResults() == 0 || op.getResultTypes() == op.getOperandTypes();
+  if (op.getNumOperands() != 1 || op.getNumRegions() != 0 || !passes) return false;
+  const llvm::StringRef type = op.getName().getStringRef();
+  for (const llvm::StringRef name :
+       {"sharding_constraint", "reshard", "sharding_group", "propagation_barrier"}) {
+    if (type.starts_with("sdy.") && type.ends_with(name)) return true;
+  }
+  auto target = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "call_target_name"));
+  if (!target || !type.ends_with(".custom_call")) return false;
+  return target == "Sharding" || target == "SPMDFullToShardShape" ||
+         target == "SPMDShardToFullShape" || target.getValue().starts_with("xla.sdy.");
+}
+
 TensorFacts facts_of(mlir::Value result) {
   const TensorFacts facts(result.getType());
   mlir::Operation* const op = result.getDefiningOp();

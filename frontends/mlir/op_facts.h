@@ -54,6 +54,10 @@ struct TensorFacts {
 /// Whether the op's results are the elements of its operand, one by one.
 [[nodiscard]] bool unpacks_tensors(mlir::Operation& op);
 
+/// Whether the op only says how its operand is sharded: sdy.sharding_constraint, custom calls of "Sharding". Its
+/// result, if it has one, is the operand.
+[[nodiscard]] bool is_annotation(mlir::Operation& op);
+
 /// A result's type and shape. A list of parts (torch.aten.chunk) is as large as what it is made of.
 [[nodiscard]] TensorFacts facts_of(mlir::Value result);
 
