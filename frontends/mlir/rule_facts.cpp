@@ -1,5 +1,8 @@
 // What the work rules of ops ask for beside tensors (engine/ops/mlir/rules.h), read from attributes and from
 // constants among the operands.
+#include <algorithm>
+#include <cmath>
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AffineExpr.h"
@@ -107,6 +110,15 @@ double loop_points(mlir::Operation& op) {
   return points;
 }
 
+/// How many elements each result takes of a window's side: of a running sum or its like, whose window is all
+/// that is behind it, a tree of them takes the logarithm.
+double side_points(std::int64_t size, std::int64_t result, llvm::ArrayRef<std::int64_t> padding) {
+  const bool runs = size > 1 && result == size && padding.size() == 2 &&
+                    std::min(padding[0], padding[1]) == 0 &&
+                    std::max(padding[0], padding[1]) == size - 1;
+  return runs ? std::ceil(std::log2(static_cast<double>(size))) : static_cast<double>(size);
+}
+
 double body_points(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   if (type == "linalg.generic") return loop_points(op);
@@ -118,13 +130,19 @@ double body_points(mlir::Operation& op) {
     points = std::max(points, TensorFacts(result).elements());
   }
   const Numbers window = numbers_in(attribute_of(op, "window_dimensions"));
-  if (window.empty()) return points;
+  if (window.empty() || op.getNumResults() == 0) return points;
   // Windows are counted by what they give, or by the gradients that they spread.
-  points = op.getNumResults() > 0 ? TensorFacts(op.getResult(0).getType()).elements() : 1;
+  const TensorFacts result(op.getResult(0).getType());
+  points = result.elements();
   if (type.ends_with(".select_and_scatter") && op.getNumOperands() > 1) {
     points = TensorFacts(op.getOperand(1).getType()).elements();
   }
-  for (const std::int64_t size : window) points *= static_cast<double>(size);
+  const Numbers padding = numbers_in(attribute_of(op, "padding"));
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const bool padded = i < result.shape.size() && padding.size() == 2 * window.size();
+    const auto around = llvm::ArrayRef(padding).slice(padded ? 2 * i : 0, padded ? 2 : 0);
+    points *= side_points(window[i], padded ? result.shape[i] : -1, around);
+  }
   return points;
 }
 

@@ -68,3 +68,11 @@ func.func @pool_gradient(%x: tensor<8x64x64x64xf32>, %g: tensor<8x32x32x64xf32>,
   }) {window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>} : (tensor<8x64x64x64xf32>, tensor<8x32x32x64xf32>, tensor<f32>) -> tensor<8x64x64x64xf32>
   return %0 : tensor<8x64x64x64xf32>
 }
+func.func @running_sum(%x: tensor<256x1024xf32>, %i: tensor<f32>) -> tensor<256x1024xf32> {
+  %0 = "stablehlo.reduce_window"(%x, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) {padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>, window_strides = array<i64: 1, 1>} : (tensor<256x1024xf32>, tensor<f32>) -> tensor<256x1024xf32>
+  return %0 : tensor<256x1024xf32>
+}
