@@ -295,11 +295,12 @@ bool is_scalar(mlir::Operation& op) {
 }
 
 bool runs_per_element(mlir::Operation& op) {
-  const llvm::StringRef type = op.getName().getStringRef();
-  return type.starts_with("linalg.") || type == "stablehlo.reduce" || type == "stablehlo.map" ||
-         type == "stablehlo.reduce_window" || type == "stablehlo.select_and_scatter" ||
-         type == "stablehlo.scatter" || type == "stablehlo.sort" ||
-         type == "stablehlo.all_reduce" || type == "stablehlo.reduce_scatter";
+  llvm::StringRef type = op.getName().getStringRef();
+  if (type.starts_with("linalg.")) return true;
+  if (!type.consume_front("stablehlo.") && !type.consume_front("mhlo.")) return false;
+  return type == "reduce" || type == "map" || type == "reduce_window" ||
+         type == "select_and_scatter" || type == "scatter" || type == "sort" ||
+         type == "all_reduce" || type == "reduce_scatter";
 }
 
 std::optional<std::int64_t> number_of(mlir::Value value) {

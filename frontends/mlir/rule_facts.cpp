@@ -122,6 +122,9 @@ double side_points(std::int64_t size, std::int64_t result, llvm::ArrayRef<std::i
 double body_points(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   if (type == "linalg.generic") return loop_points(op);
+  if (type.ends_with("hlo.scatter") && op.getNumOperands() > 0) {
+    return TensorFacts(op.getOperands().back().getType()).elements();  // of the updates
+  }
   double points = 1;
   for (mlir::Value value : op.getOperands()) {
     points = std::max(points, TensorFacts(value.getType()).elements());

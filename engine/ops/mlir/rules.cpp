@@ -11,6 +11,13 @@ namespace {
 
 constexpr double kExp = kTranscendentalFlops;
 
+/// The body runs once for each element of the updates, the last operand.
+Estimate scattered(const OpView& op, const WorkRule& rule) {
+  double points = number(op, "points");
+  if (std::isnan(points) && op.input_count() > 0) points = op.input(op.input_count() - 1).elements();
+  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1), moved_bytes(op));
+}
+
 constexpr WorkRule kBody{with_body, OpClass::elementwise};
 constexpr WorkRule kReducing{with_body, OpClass::reduction};
 constexpr WorkRule kPooling{pooled, OpClass::pooling};
@@ -160,7 +167,7 @@ constexpr Row kNamed[] = {
     {"stablehlo.reverse", copies()},
     {"stablehlo.rng", generates(20)},
     {"stablehlo.rng_bit_generator", generates(20)},
-    {"stablehlo.scatter", copies(1)},
+    {"stablehlo.scatter", {scattered, OpClass::data_movement}},
     {"stablehlo.select_and_scatter", {with_body, OpClass::pooling}},
     {"stablehlo.set_dimension_size", kView},
     {"stablehlo.slice", gathers()},

@@ -76,3 +76,19 @@ func.func @running_sum(%x: tensor<256x1024xf32>, %i: tensor<f32>) -> tensor<256x
   }) {padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>, window_strides = array<i64: 1, 1>} : (tensor<256x1024xf32>, tensor<f32>) -> tensor<256x1024xf32>
   return %0 : tensor<256x1024xf32>
 }
+func.func @scatter(%x: tensor<50000x256xf32>, %i: tensor<4096x1xi32>, %u: tensor<4096x256xf32>) -> tensor<50000x256xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<50000x256xf32>, tensor<4096x1xi32>, tensor<4096x256xf32>) -> tensor<50000x256xf32>
+  return %0 : tensor<50000x256xf32>
+}
+func.func @scatter_in_mhlo(%x: tensor<50000x256xf32>, %i: tensor<4096x1xi32>, %u: tensor<4096x256xf32>) -> tensor<50000x256xf32> {
+  %0 = "mhlo.scatter"(%x, %i, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "mhlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "mhlo.return"(%s) : (tensor<f32>) -> ()
+  }) {scatter_dimension_numbers = #mhlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<50000x256xf32>, tensor<4096x1xi32>, tensor<4096x256xf32>) -> tensor<50000x256xf32>
+  return %0 : tensor<50000x256xf32>
+}
