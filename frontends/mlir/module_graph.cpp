@@ -1,8 +1,6 @@
 #include "module_graph.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/Twine.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -131,7 +129,11 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
   }
   llvm::SmallVector<Ids> results;
   calls_.push_back(callee);
+  mlir::StringAttr device = asked_device(call);
+  if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
+  devices_of_calls_.push_back(device);
   if (failed(add_body(callee, body, inner, results))) return mlir::failure();
+  devices_of_calls_.pop_back();
   calls_.pop_back();
   for (auto [value, ids] : llvm::zip(call.getResults(), results)) tensors[value] = ids;
   return mlir::success();
@@ -256,6 +258,12 @@ mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
   return checked(op, berth_builder_input(builder_, id, tensors_of(tensors, first->second).front()));
 }
 
+mlir::StringAttr ModuleGraph::asked_device(mlir::Operation& op) {
+  auto device = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, options_.attribute));
+  if (device) asking_.insert(&op);
+  return device;
+}
+
 mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {
   berth_op_hints hints = BERTH_OP_HINTS_INIT;
   std::string together;
@@ -263,11 +271,9 @@ mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id)
     together = ("op " + llvm::Twine(id_of_.lookup_or(&op))).str();
     hints.colocation = view(together);
   }
-  if (auto device =
-          mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, options_.attribute))) {
-    hints.requested_device = view(device.getValue());
-    asks_for_devices_ = true;
-  }
+  mlir::StringAttr device = asked_device(op);
+  if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
+  if (device) hints.requested_device = view(device.getValue());
   return checked(op, berth_builder_hints(builder_, id, &hints));
 }
 

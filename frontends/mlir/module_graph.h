@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Support/LogicalResult.h"
@@ -21,7 +23,7 @@ namespace berth_mlir {
 
 struct ImportOptions {
   bool arguments_are_parameters = false;
-  std::string attribute;  ///< the device that an op asks for, if it is a text
+  std::string attribute;  ///< the device that an op, or all ops of a call, ask for, if it is a text
 };
 
 /// Ops of a function that is called several times are in the graph as often, and share a device:
@@ -43,7 +45,8 @@ class ModuleGraph {
   [[nodiscard]] const std::vector<mlir::Operation*>& ops() const { return ops_; }
   /// The ops that stand for the entry's arguments; none if they are parameters.
   [[nodiscard]] const std::vector<std::int32_t>& arguments() const { return arguments_; }
-  [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
+  /// Ops and calls whose attribute asks for a device, each once.
+  [[nodiscard]] llvm::ArrayRef<mlir::Operation*> asking() const { return asking_.getArrayRef(); }
 
  private:
   using Ids = llvm::SmallVector<std::int32_t, 1>;
@@ -73,6 +76,8 @@ class ModuleGraph {
   /// Fails where ops and calls are too many.
   mlir::LogicalResult count_one(mlir::Operation& op);
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
+  /// The device that the op asks for, or null.
+  mlir::StringAttr asked_device(mlir::Operation& op);
   [[nodiscard]] std::string name_for(llvm::StringRef type);
 
   mlir::ModuleOp module_;
@@ -85,7 +90,8 @@ class ModuleGraph {
   std::map<std::string, mlir::Value> loads_;      // by global: the first
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
-  bool asks_for_devices_ = false;
+  llvm::SetVector<mlir::Operation*> asking_;
+  llvm::SmallVector<mlir::StringAttr, 8> devices_of_calls_;  // of calls_; null = none
 };
 
 }  // namespace berth_mlir

@@ -148,8 +148,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   }
 
   mlir::LogicalResult check_device(mlir::Operation* op) {
-    auto asked = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(*op, attribute.getValue()));
-    if (!asked) return mlir::success();
+    auto asked = mlir::cast<mlir::StringAttr>(attribute_of(*op, attribute.getValue()));
     std::string known;
     for (std::int32_t id = 0; id < berth_cluster_device_count(cluster_.get()); ++id) {
       berth_text name{}, kind{};
@@ -171,7 +170,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (failed(built)) return mlir::failure();
     const Owned<berth_graph> graph(*built);
     if (berth_graph_op_count(graph.get()) == 0) return mlir::success();  // it only returns
-    for (mlir::Operation* op : imported.ops()) {
+    for (mlir::Operation* op : imported.asking()) {
       if (failed(check_device(op))) return mlir::failure();
     }
     Owned<berth_result> result;
@@ -189,7 +188,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
                              const berth_graph* graph, Owned<berth_result>& result) {
     berth_problem_options choices = BERTH_PROBLEM_OPTIONS_INIT;
     choices.objective = view(objective.getValue());
-    if (imported.asks_for_devices())
+    if (!imported.asking().empty())
       choices.constraints = BERTH_TEXT("[{\"respect_devices\": true}]");
     berth_problem* problem = nullptr;
     if (berth_problem_new(engine_.get(), graph, cluster_.get(), &choices, &problem) != BERTH_OK) {

@@ -1,0 +1,14 @@
+// A device that no cluster has, on a call.
+func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = call @outer(%x) {berth.device = "gpu:9"} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
+func.func private @outer(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = call @inner(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = math.tanh %0 {berth.device = "gpu:0"} : tensor<1024x1024xf32>
+  return %1 : tensor<1024x1024xf32>
+}
+func.func private @inner(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = math.exp %x : tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
