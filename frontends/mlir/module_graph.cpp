@@ -273,7 +273,12 @@ mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id)
   }
   mlir::StringAttr device = asked_device(op);
   if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
-  if (device) hints.requested_device = view(device.getValue());
+  if (const auto given = given_.find(&op); given != given_.end()) {
+    hints.requested_device = view(given->second);
+  } else if (device) {
+    hints.requested_device = view(device.getValue());
+  }
+  if (hints.requested_device.size > 0) asks_for_devices_ = true;
   return checked(op, berth_builder_hints(builder_, id, &hints));
 }
 

@@ -21,6 +21,9 @@ namespace berth_mlir {
 /// A function with a body; null for any other op.
 [[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
 
+/// The names of devices that ops have been given, which they keep.
+using GivenDevices = llvm::DenseMap<mlir::Operation*, std::string>;
+
 struct ImportOptions {
   bool arguments_are_parameters = false;
   std::string attribute;  ///< the device that an op, or all ops of a call, ask for, if it is a text
@@ -30,8 +33,9 @@ struct ImportOptions {
 /// the IR has one attribute for all of them.
 class ModuleGraph {
  public:
-  ModuleGraph(mlir::ModuleOp module, const ImportOptions& options)
-      : module_(module), options_(options) {}
+  /// `given` must outlive it.
+  ModuleGraph(mlir::ModuleOp module, const ImportOptions& options, const GivenDevices& given)
+      : module_(module), options_(options), given_(given) {}
   ~ModuleGraph() { berth_release(builder_); }
   ModuleGraph(const ModuleGraph&) = delete;
   ModuleGraph& operator=(const ModuleGraph&) = delete;
@@ -45,6 +49,7 @@ class ModuleGraph {
   [[nodiscard]] const std::vector<mlir::Operation*>& ops() const { return ops_; }
   /// The ops that stand for the entry's arguments; none if they are parameters.
   [[nodiscard]] const std::vector<std::int32_t>& arguments() const { return arguments_; }
+  [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
   /// Ops and calls whose attribute asks for a device, each once.
   [[nodiscard]] llvm::ArrayRef<mlir::Operation*> asking() const { return asking_.getArrayRef(); }
 
@@ -82,6 +87,7 @@ class ModuleGraph {
 
   mlir::ModuleOp module_;
   ImportOptions options_;
+  const GivenDevices& given_;
   berth_builder* builder_ = nullptr;
   OpIds id_of_;
   std::vector<mlir::Operation*> ops_;
@@ -90,6 +96,7 @@ class ModuleGraph {
   std::map<std::string, mlir::Value> loads_;      // by global: the first
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
+  bool asks_for_devices_ = false;
   llvm::SetVector<mlir::Operation*> asking_;
   llvm::SmallVector<mlir::StringAttr, 8> devices_of_calls_;  // of calls_; null = none
 };

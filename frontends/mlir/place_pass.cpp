@@ -45,6 +45,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   }
 
   void runOnOperation() final {
+    given_.clear();
     if (failed(start())) return signalPassFailure();
     bool any = false;
     for (mlir::Operation& function : llvm::make_early_inc_range(getOperation().getOps())) {
@@ -165,7 +166,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   mlir::LogicalResult place(mlir::Operation* function, mlir::Region& body) {
     ModuleGraph imported(getOperation(),
-                         {arguments.getValue() == "parameters", attribute.getValue()});
+                         {arguments.getValue() == "parameters", attribute.getValue()}, given_);
     auto built = imported.build(function);
     if (failed(built)) return mlir::failure();
     const Owned<berth_graph> graph(*built);
@@ -179,7 +180,12 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (remarks.getValue() != "none") report(function, imported, *result);
     if (form.getValue() == "iree") return annotate_iree(body, imported, devices);
     for (mlir::Operation* op : imported.ops()) {
-      op->setAttr(attribute.getValue(), device_attribute(devices[imported.id_of(op)]));
+      const std::int32_t device = devices[imported.id_of(op)];
+      op->setAttr(attribute.getValue(), device_attribute(device));
+      berth_text name{};
+      if (berth_cluster_device(cluster_.get(), device, &name, nullptr) == BERTH_OK) {
+        given_[op] = std::string(name.data, name.size);
+      }
     }
     return mlir::success();
   }
@@ -188,7 +194,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
                              const berth_graph* graph, Owned<berth_result>& result) {
     berth_problem_options choices = BERTH_PROBLEM_OPTIONS_INIT;
     choices.objective = view(objective.getValue());
-    if (!imported.asking().empty())
+    if (imported.asks_for_devices())
       choices.constraints = BERTH_TEXT("[{\"respect_devices\": true}]");
     berth_problem* problem = nullptr;
     if (berth_problem_new(engine_.get(), graph, cluster_.get(), &choices, &problem) != BERTH_OK) {
@@ -274,6 +280,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   Owned<berth_engine> engine_;
   Owned<berth_cluster> cluster_;
+  GivenDevices given_;  ///< by the entries before, which may call the same functions
 };
 
 }  // namespace
