@@ -54,7 +54,12 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
       any = true;
       if (failed(place(&function, *body))) return signalPassFailure();
     }
-    if (!any && !entry.getValue().empty() && failed(no_entry())) return signalPassFailure();
+    if (any) return;
+    if (!entry.getValue().empty()) {
+      static_cast<void>(no_entry());
+      return signalPassFailure();
+    }
+    warn_nothing_placed();
   }
 
   Option<std::string> cluster{*this, "cluster",
@@ -103,6 +108,23 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     return getOperation().emitError("berth-place: entry=")
            << entry.getValue()
            << " is no function with a body; there are: " << llvm::join(known, ", ");
+  }
+
+  /// None of the module's functions is an entry; nothing is said where there are none at all.
+  void warn_nothing_placed() {
+    llvm::SmallVector<llvm::StringRef> own, within;
+    getOperation()->walk([&](mlir::Operation* function) {
+      if (body_of(function) == nullptr) return;
+      const bool is_own = function->getParentOp() == getOperation().getOperation();
+      (is_own ? own : within).push_back(mlir::SymbolTable::getSymbolName(function).getValue());
+    });
+    if (!own.empty()) {
+      getOperation().emitWarning("berth-place: places nothing: no public function with a body; ")
+          << "entry=NAME places a private one, of " << llvm::join(own, ", ");
+    } else if (!within.empty()) {
+      getOperation().emitWarning("berth-place: places nothing: only modules within have functions (")
+          << llvm::join(within, ", ") << "); run it on them: builtin.module(builtin.module(berth-place))";
+    }
   }
 
   mlir::LogicalResult failed_call(mlir::Operation* at) {
