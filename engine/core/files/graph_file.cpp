@@ -1,3 +1,5 @@
+#include <set>
+
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/support/text.h"
@@ -74,6 +76,29 @@ void read_results(const JsonReader& results, const std::vector<std::vector<Tenso
   }
 }
 
+/// Parameters that several ops read, as constants of the step, which reside once on each device that
+/// reads them.
+void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json& ops, Json& edges) {
+  std::set<std::string> taken;
+  for (const Graph::SharedParameter& shared : graph.shared_parameters()) {
+    const std::string& own = graph.tensor_name(shared.tensor);
+    const std::string stem = own.empty() ? "parameter" : own;
+    std::string name = stem;
+    for (int i = 2; graph.find_op(name) || !taken.insert(name).second; ++i) {
+      name = cat(stem, "#", i);
+    }
+    for (const OpId consumer : shared.consumers) {
+      edges.push_back(
+          {{"src", ops.size()}, {"output", 0}, {"dst", id[static_cast<std::size_t>(consumer)]}});
+    }
+    ops.push_back({{"name", name},
+                   {"type", "Parameter"},
+                   {"cost_us", 0},
+                   {"output_bytes", {shared.bytes}},
+                   {"pure", true}});
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
@@ -121,7 +146,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
                   {"type", graph.op_type(op)},
                   {"cost_us", std::move(kinds)},
                   {"output_bytes", std::move(sizes)}};
-    if (graph.param_bytes(op) > 0) entry["param_bytes"] = graph.param_bytes(op);
+    if (graph.own_param_bytes(op) > 0) entry["param_bytes"] = graph.own_param_bytes(op);
     if (!graph.colocation(op).empty()) entry["colocate"] = graph.colocation(op);
     ops.push_back(std::move(entry));
   }
@@ -133,6 +158,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
       edges.push_back(std::move(entry));
     }
   }
+  write_shared(graph, id, ops, edges);
   Json document = {{"format", kGraphFormat},
                    {"name", graph.name()},
                    {"ops", std::move(ops)},

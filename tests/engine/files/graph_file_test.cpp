@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "berth/files.h"
+#include "berth/sdk/ops/constants.h"
 #include "support/data.h"
 #include "support/expect_error.h"
 
@@ -60,6 +61,29 @@ TEST_CASE("results are what the file names, and written again") {
   }
   const auto none = parse_graph(with(R"("dst": 1}])", R"("dst": 1}], "results": [])"), "g");
   CHECK(none->lasting_bytes(0) == 0);
+}
+
+TEST_CASE("a parameter that several ops read is written once, and resides once where they run") {
+  GraphBuilder builder("tied");
+  const TensorId weight = builder.add_parameter({DType::f32, true, {1024}}, "left");
+  const TensorId own = builder.add_parameter({DType::f32, true, {8}});
+  for (const char* const name : {"left", "right"}) {
+    const OpId op = builder.add_op(name, "X");
+    builder.add_input(op, weight);
+    builder.add_input(op, own);
+    builder.set_param_bytes(op, 100);
+    builder.set_cost(op, {}, 1);
+  }
+  const auto graph = builder.build();
+  const Cluster cluster("c", std::vector<Device>(1, Device{.name = "gpu", .kind = "gpu"}), {});
+  const std::string json = graph_json(*graph, *Costs::stated(*graph, cluster), cluster);
+  const auto again = ops::fold_constants(parse_graph(json, "g"));
+  CHECK(graph->total_param_bytes() == 4096 + 32 + 200);
+  CHECK(again->total_param_bytes() == graph->total_param_bytes());
+  REQUIRE(again->shared_parameters().size() == 2);
+  CHECK(again->shared_parameters()[0].bytes == 4096);
+  CHECK(again->find_op("left#2"));  // an op has the parameter's name
+  CHECK(again->own_param_bytes(*again->find_op("left")) == 100);
 }
 
 TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
