@@ -145,7 +145,7 @@ std::int64_t JsonReader::integer(std::int64_t low, std::int64_t high) const {
   if (value_->is_number_unsigned()) {
     const auto number = value_->get<std::uint64_t>();
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      fail("the number is above 2^63");
+      fail("the number is not within 2^63 - 1");
     }
     value = static_cast<std::int64_t>(number);
   } else if (value_->is_number_integer()) {
@@ -153,9 +153,8 @@ std::int64_t JsonReader::integer(std::int64_t low, std::int64_t high) const {
   } else if (value_->is_number_float()) {
     // People, and writers in other languages, write large whole numbers as 1.6e10.
     const double number = value_->get<double>();
-    if (std::nearbyint(number) != number || std::abs(number) > 0x1p62) {
-      fail("expected a whole number");
-    }
+    if (std::nearbyint(number) != number) fail("expected a whole number");
+    if (!(std::abs(number) < 0x1p63)) fail("the number is not within 2^63 - 1");
     value = static_cast<std::int64_t>(number);
   } else {
     fail("expected a whole number");

@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "berth/files.h"
 #include "berth/sdk/ops/constants.h"
+#include "berth/support/text.h"
 #include "support/data.h"
 #include "support/expect_error.h"
 
@@ -38,6 +41,13 @@ TEST_CASE("parse_graph: an edge without output is a control edge") {
   const auto graph = parse_graph(with(R"("output": 1, )", ""), "g");
   REQUIRE(graph->in_edges(1).size() == 1);
   CHECK(graph->in_edges(1)[0].tensor == kNoTensor);
+}
+
+TEST_CASE("parse_graph: sizes up to 2^63 - 1, in any form of a number") {
+  for (const char* const size : {"4.7e18", "9e18", "9223372036854774784.0"}) {
+    const auto graph = parse_graph(with(R"("param_bytes": 7)", cat(R"("param_bytes": )", size)), "g");
+    CHECK(static_cast<double>(graph->param_bytes(1)) == std::stod(size));
+  }
 }
 
 TEST_CASE("results are what the file names, and written again") {
@@ -104,7 +114,8 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
       {with(R"("cost_us": 3)", R"("cost_us": "3")"), {"at ops[0].cost_us", "number"}},
       {with("[10, 20]", "[10, -20]"), {"at ops[0].output_bytes[1]"}},
       {with("[10, 20]", "[10, 1.5]"), {"at ops[0].output_bytes[1]", "whole"}},
-      {with("[10, 20]", "[10, 1e300]"), {"at ops[0].output_bytes[1]"}},
+      {with("[10, 20]", "[10, 1e300]"), {"at ops[0].output_bytes[1]", "not within 2^63 - 1"}},
+      {with("[10, 20]", "[10, 9223372036854775808]"), {"not within 2^63 - 1"}},
       {with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 1, "output": 0}])"),
        {"at results[0]", "no outputs"}},
       {with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 0, "output": 2}])"),
