@@ -15,6 +15,9 @@ void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
     builder.set_cost(op, {}, cost.amount());
     return;
   }
+  if (cost.json().empty()) {
+    cost.fail("no device kind can run the op; name one, or leave \"cost_us\" out for roofline costs");
+  }
   for (const auto& [kind, value] : cost.json().items()) {
     if (kind.empty()) cost.fail("a device kind has no name; name it, or give one number for all");
     builder.set_cost(op, kind, cost.at(kind).amount());
@@ -136,6 +139,11 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
     Json kinds = Json::object();
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
       if (costs.can_run(op, kind)) kinds[cluster.kind_name(kind)] = costs.op_us(op, kind);
+    }
+    if (kinds.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("no device of cluster '", cluster.name(), "' can run op '", graph.op_name(op),
+                      "'; write the graph with costs of a cluster that can"));
     }
     Json sizes = Json::array();
     for (const TensorId tensor : graph.outputs(op)) {

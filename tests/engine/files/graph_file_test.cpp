@@ -112,6 +112,7 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
       {with(R"("colocate")", R"("colocation")"), {"at ops[1]", "did you mean 'colocate'"}},
       {with(R"("cost_us": 3)", R"("cost_us": -3)"), {"at ops[0].cost_us"}},
       {with(R"("cost_us": 3)", R"("cost_us": "3")"), {"at ops[0].cost_us", "number"}},
+      {with(R"("cost_us": 3)", R"("cost_us": {})"), {"at ops[0].cost_us", "no device kind"}},
       {with("[10, 20]", "[10, -20]"), {"at ops[0].output_bytes[1]"}},
       {with("[10, 20]", "[10, 1.5]"), {"at ops[0].output_bytes[1]", "whole"}},
       {with("[10, 20]", "[10, 1e300]"), {"at ops[0].output_bytes[1]", "not within 2^63 - 1"}},
