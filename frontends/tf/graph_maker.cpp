@@ -12,6 +12,7 @@
 #include "support/text.h"
 #include "tf/colocation.h"
 #include "tf/handles.h"
+#include "tf/old_branches.h"
 
 namespace berth::tf_frontend {
 
@@ -41,6 +42,10 @@ Work scale_work(Work work, double times) {
   work.bytes = std::min(work.bytes * times, kMost);
   work.launches = std::min(work.launches * times, kMost);
   return work;
+}
+
+double weight(const Work& work) {
+  return std::max(work.flops, work.bytes);
 }
 
 namespace {
@@ -114,9 +119,12 @@ std::int64_t resident_bytes(const Node& node) {
 
 class GraphMaker {
  public:
-  GraphMaker(const Program& program, const Inferred& inferred, std::string name)
+  /// `idle`, by node: it does nothing, whatever its type; empty = none of them.
+  GraphMaker(const Program& program, const Inferred& inferred, std::string name,
+             const std::vector<bool>& idle)
       : program_(program),
         inferred_(inferred),
+        idle_(idle),
         builder_(std::move(name), "tf"),
         is_weight_(find_weights(program)) {}
 
@@ -231,7 +239,9 @@ class GraphMaker {
   void describe(OpId op, NodeId id) {
     const Node& node = program_.nodes[static_cast<std::size_t>(id)];
     add_attributes(builder_, op, node);
-    if (const auto work = inferred_.works.find(id); work != inferred_.works.end()) {
+    if (!idle_.empty() && idle_[static_cast<std::size_t>(id)]) {
+      builder_.set_work(op, kNoWork);
+    } else if (const auto work = inferred_.works.find(id); work != inferred_.works.end()) {
       builder_.set_work(op, work->second);
     } else if (runs_bodies(node.op)) {
       builder_.set_work(op, kNoWork);
@@ -345,6 +355,7 @@ class GraphMaker {
 
   const Program& program_;
   const Inferred& inferred_;
+  const std::vector<bool>& idle_;
   GraphBuilder builder_;
   std::vector<bool> is_weight_;
   bool in_bodies_ = false;
@@ -356,18 +367,25 @@ class GraphMaker {
   std::unordered_set<std::string> variables_;  // names that count already
 };
 
-/// Work of each outermost loop, rounds of the loops in it multiplied.
-std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
-  const Loops& loops = inferred.loops;
-  std::vector<Work> works(loops.frames.size(), kNoWork);
-  if (works.empty()) return works;
+/// How often each loop runs, within those around it.
+std::vector<double> rounds_of(const Loops& loops) {
   std::vector<double> rounds(loops.frames.size(), 1);
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     const Frame& frame = loops.frames[i];
     rounds[i] = static_cast<double>(frame.trips);
     if (frame.parent != kNoFrame) rounds[i] *= rounds[static_cast<std::size_t>(frame.parent)];
   }
-  GraphMaker maker(program, inferred, "loops");
+  return rounds;
+}
+
+/// Work of each outermost loop, rounds of the loops in it multiplied.
+std::vector<Work> loop_works(const Program& program, const Inferred& inferred,
+                             const std::vector<bool>& idle) {
+  const Loops& loops = inferred.loops;
+  std::vector<Work> works(loops.frames.size(), kNoWork);
+  if (works.empty()) return works;
+  const std::vector<double> rounds = rounds_of(loops);
+  GraphMaker maker(program, inferred, "loops", idle);
   const std::shared_ptr<const Graph> graph = maker.loop_bodies();
   std::vector<FrameId> frame_of(static_cast<std::size_t>(graph->op_count()), kNoFrame);
   std::vector<std::vector<OpId>> ops_of(loops.frames.size());
@@ -387,6 +405,28 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
     works[frame].workspace_bytes = work_in_turn(*graph, ops_of[frame]).workspace_bytes;
   }
   return works;
+}
+
+/// By node: whether another branch than its own counts. Empty where there are no branches.
+std::vector<bool> idle_nodes(const Program& program, const Inferred& inferred) {
+  if (!has_old_branches(program)) return {};
+  const std::vector<bool> none;
+  const std::vector<double> rounds = rounds_of(inferred.loops);
+  GraphMaker maker(program, inferred, "all branches", none);
+  const std::shared_ptr<const Graph> graph = maker.run({}).build();
+  GraphMaker loops_maker(program, inferred, "loops", none);
+  const std::shared_ptr<const Graph> loops = loops_maker.loop_bodies();
+  return find_smaller_branches(program, inferred.loops, [&](NodeId node) {
+    const auto i = static_cast<std::size_t>(node);
+    const FrameId frame = inferred.loops.frame_of[i];
+    if (frame == kNoFrame) {
+      const OpId op = maker.map().op_of[i];
+      return op == kNoOp ? kNoWork : op_work(*graph, op);
+    }
+    const OpId op = loops_maker.map().op_of[i];
+    return op == kNoOp ? kNoWork
+                       : scale_work(op_work(*loops, op), rounds[static_cast<std::size_t>(frame)]);
+  });
 }
 
 }  // namespace
@@ -448,7 +488,8 @@ BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold
 
 GraphBuilder describe_graph(const Program& program, const Inferred& inferred,
                             const std::string& name) {
-  return GraphMaker(program, inferred, name).run(loop_works(program, inferred));
+  const std::vector<bool> idle = idle_nodes(program, inferred);
+  return GraphMaker(program, inferred, name, idle).run(loop_works(program, inferred, idle));
 }
 
 }  // namespace berth::tf_frontend

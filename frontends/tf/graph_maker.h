@@ -25,6 +25,8 @@ inline constexpr std::string_view kLoopNodes = "nodes";
 
 [[nodiscard]] Work add_work(const Work& a, const Work& b);
 [[nodiscard]] Work scale_work(Work work, double times);
+/// Which of two branches counts: the one with more of what it has most of.
+[[nodiscard]] double weight(const Work& work);
 
 struct BodyCosts {
   Work work;                     ///< of one run: that of all its ops
@@ -41,6 +43,7 @@ struct GraphMap {
 
 /// One op per node; one per loop, named by its frame, with the work of its rounds; weights as
 /// parameters. Nodes that share a variable, a handle or a co-location constraint share a class.
+/// Of the branches behind a Switch the largest has work, as of If.
 /// The builder needs nothing of the program any more, which can go before the graph is built.
 /// Throws Error(invalid_graph).
 [[nodiscard]] GraphBuilder describe_graph(const Program& program, const Inferred& inferred,

@@ -620,8 +620,6 @@ class Inference {
     if (body.costs.param_bytes >= kWeightBytes) inferred_.residents[id] += body.costs.param_bytes;
   }
 
-  static double weight(const Work& work) { return std::max(work.flops, work.bytes); }
-
   Program body_of(const Node& node, const Attributes::Function& name) {
     const FunctionDef* function = context_.library.graph.function(name.name);
     if (function == nullptr) {
