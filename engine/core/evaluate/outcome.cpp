@@ -48,7 +48,10 @@ double Outcome::gap() const {
 }
 
 double Outcome::gap_to(double us) const {
-  return us > 0 ? evaluation.objective_us / us - 1 : std::numeric_limits<double>::infinity();
+  if (us > 0) return evaluation.objective_us / us - 1;
+  // Nothing is below a step that takes no time.
+  const bool none_below = !executed && evaluation.objective_us <= 0;
+  return none_below ? 0 : std::numeric_limits<double>::infinity();
 }
 
 double Outcome::speed_up() const {

@@ -56,7 +56,7 @@ std::string headline_text(const Outcome& outcome) {
                    fmt::format("of one step, {} semantics", semantics_name(options.semantics))});
   }
   table.add_row(
-      {"lower bound", outcome.bound.us > 0 ? format_us(outcome.bound.us) : "-", gap_text(outcome)});
+      {"lower bound", std::isinf(outcome.gap()) ? "-" : format_us(outcome.bound.us), gap_text(outcome)});
   table.add_row(single_cells(outcome));
   const std::string text = table.text(2);
   return text.substr(text.find('\n') + 1);  // the titles are empty

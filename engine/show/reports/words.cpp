@@ -1,5 +1,6 @@
 // A placement described in words.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,9 +64,10 @@ std::string_view bound_text(Bound bound) noexcept {
 
 std::string gap_text(const Outcome& outcome) {
   if (outcome.executed) return "costs prove nothing of what is measured";
-  if (outcome.bound.us <= 0) return "no bound is known";
+  if (std::isinf(outcome.gap())) return "no bound is known";
   const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
                                                    : format_percent(outcome.gap()) + " above it";
+  if (outcome.bound.us <= 0) return gap;
   return cat("by the ", outcome.bound.source, "; ", gap);
 }
 
@@ -90,7 +92,7 @@ std::string advice_text(const Outcome& outcome) {
   }
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;
-  if (outcome.bound.us > 0 && outcome.gap() < kReached) {
+  if (outcome.gap() < kReached) {
     return outcome.problem->constraints() == nullptr
                ? "Only another machine or cheaper ops would be faster."
                : "Under these constraints only another machine or cheaper ops would be faster.";
