@@ -175,9 +175,9 @@ TEST_CASE("what cannot be replicated says why") {
   } rows[] = {
       {{"place", cnn, "--batch", "8", "--cluster", "k80x2", "--replicate", "2"},
        "it is no training step"},
-      {{"place", cnn, "--cluster", "k80x2", "--replicate", "2"}, "give --batch N"},
+      {{"place", cnn, "--cluster", "k80x2", "--replicate", "2"}, "set \"batch\" (on a command line --batch N)"},
       {{"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--replicate", "2"},
-       "give --batch N"},
+       "set \"batch\" (on a command line --batch N)"},
       {place({"--replicate", "gpu:0=3,gpu:1=3"}), "add up to 6 samples"},
       {place({"--replicate", "gpu:0=4,gpu:7=4"}), "no device 'gpu:7'"},
       {place({"--replicate", "many"}), "no DEVICE=SAMPLES"},
