@@ -157,6 +157,11 @@ std::vector<bool> requested_devices(const Cluster& cluster, std::string_view tex
     if (mark([&](const Device& device) { return lower(device.kind) == name; })) return devices;
   }
   const std::string part = device_part(text);
+  // A task without a device, as TensorFlow's replica_device_setter writes, leaves all of them open.
+  if (part.empty() || part.starts_with("job:") || part.starts_with("replica:") ||
+      part.starts_with("task:")) {
+    return std::vector<bool>(count, true);
+  }
   const std::size_t colon = part.find(':');
   const std::string sort = part.substr(0, colon);
   const std::string number = colon == std::string::npos ? "*" : part.substr(colon + 1);
