@@ -36,6 +36,16 @@ std::shared_ptr<void> stage_of(const RunHooks& hooks, const std::string& what) {
   return hooks.stage ? hooks.stage(what, std::numeric_limits<double>::infinity()) : nullptr;
 }
 
+/// Whether the kind runs no op of the graph by what it says that it runs, whatever the costs.
+bool runs_none(const Graph& graph, const Device& device) {
+  if (device.runs.every()) return false;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const bool counts = !graph.is_constant(op) && !graph.is_input(op);
+    if (counts && op_refusal(graph, op, device).empty()) return false;
+  }
+  return true;
+}
+
 /// Kinds of devices that no op can run on: stated costs that speak of other kinds, most likely.
 /// The placement would leave them idle without a word.
 void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
@@ -47,6 +57,12 @@ void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
       used = !problem.graph().is_constant(op) && problem.costs().can_run(op, kind);
     }
     if (used || problem.graph().op_count() == 0) continue;
+    if (runs_none(problem.graph(), cluster.kind_device(kind))) {
+      notes.push_back(cat("device kind '", cluster.kind_name(kind),
+                          "' runs no op of the graph by its \"runs\" in the cluster, so that those "
+                          "devices stay idle; add the graph's op types and element types there"));
+      continue;
+    }
     notes.push_back(cat("no op has a cost on device kind '", cluster.kind_name(kind),
                         "', so that those devices stay idle (costs: ", problem.costs().source(),
                         "); name a cluster of the kinds that the costs are for, or choose "

@@ -69,6 +69,16 @@ check.test("a problem says which devices stay idle", function()
   local notes = berth.problem { graph = builder:build(), cluster = cluster }:notes()
   check.equal(#notes, 1)
   check.equal(notes[1]:match "no op has a cost on device kind 'tpu'" ~= nil, true)
+
+  local other = berth.graph_builder "any"
+  other:set_cost(other:add_op("a", "Test"), 1)
+  local choosy = berth.cluster { name = "choosy",
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 0 } },
+    devices = { { name = "gpu:0", kind = "gpu" },
+                { name = "npu:0", kind = "npu", runs = { types = { "Conv" } } } } }
+  notes = berth.problem { graph = other:build(), cluster = choosy }:notes()
+  check.equal(#notes, 1)
+  check.equal(notes[1]:match "device kind 'npu' runs no op of the graph by its \"runs\"" ~= nil, true)
 end)
 
 check.test("throughput asks for the largest load", function()
