@@ -13,6 +13,8 @@ import math
 import sys
 
 INFINITY = math.inf
+# A device that runs some types alone holds the model's inputs too.
+INPUTS = ("Input", "input", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg")
 
 
 class Different(Exception):
@@ -58,24 +60,107 @@ def compare_cluster(data, cluster, constrained):
     return overhead
 
 
+def topological(graph):
+    """Ids of the ops, each after its producers."""
+    waits, readers = [0] * len(graph["ops"]), [[] for _ in graph["ops"]]
+    for edge in graph["edges"]:
+        waits[edge["dst"]] += 1
+        readers[edge["src"]].append(edge["dst"])
+    order = [op for op, count in enumerate(waits) if count == 0]
+    for op in order:
+        for reader in readers[op]:
+            waits[reader] -= 1
+            if waits[reader] == 0:
+                order.append(reader)
+    return order
+
+
+def is_view(kind):
+    return kind in ("Identity", "GuaranteeConst", "StopGradient", "ReadVariableOp", "tosa.identity") or "global" in kind
+
+
+def constants_of(graph):
+    """Constants of the step (graph.md, "pure"), as a set of ids, and who keeps what as parameters: {(op, output): readers}."""
+    inputs, producers = [[] for _ in graph["ops"]], [set() for _ in graph["ops"]]
+    for edge in graph["edges"]:
+        producers[edge["dst"]].add(edge["src"])
+        if "output" in edge:
+            inputs[edge["dst"]].append((edge["src"], edge["output"]))
+    def size(tensor):
+        return graph["ops"][tensor[0]]["output_bytes"][tensor[1]]
+    constants, kept = set(), {}
+    for i in topological(graph):
+        op = graph["ops"][i]
+        outputs = [(i, port) for port in range(len(op["output_bytes"]))]
+        view = bool(inputs[i]) and is_view(op["type"])
+        most = max(sum(map(size, set(inputs[i]))), 100 * 1024)
+        grows = inputs[i] and not view and sum(map(size, outputs)) > most
+        if op.get("pure") and outputs and producers[i] <= constants and not grows:
+            constants.add(i)
+            for output in outputs:
+                kept[output] = set().union(*(kept[each] for each in inputs[i])) if view else {output}
+    if all(i in constants or not inputs[i] for i in range(len(graph["ops"]))):
+        return set(), {}  # no work is left
+    readers, read = {}, set()
+    for i, tensors in enumerate(inputs):
+        for tensor in tensors:
+            read.add(tensor[0])
+            if i not in constants and tensor in kept:
+                for each in kept[tensor]:
+                    readers.setdefault(each, set()).add(i)
+    for output in kept:
+        if output[0] not in read:  # it resides where the op is named
+            for each in kept[output]:
+                readers.setdefault(each, set()).add(output[0])
+    return constants, readers
+
+
+def kept_bytes(graph, tensor):
+    """Of what keeps a variable elsewhere, the variable's."""
+    op = graph["ops"][tensor[0]]
+    alone = op["output_bytes"] == [0] and not any(edge["dst"] == tensor[0] and "output" in edge for edge in graph["edges"])
+    return op.get("param_bytes", 0) if alone else op["output_bytes"][tensor[1]]
+
+
 def compare(data, graph, cluster, costs):
     """The certificate's problem against the files of the graph, the machine and the costs."""
     constrained = data["constrained"]
     overhead = compare_cluster(data, cluster, constrained)
     ops = {op["name"]: op for op in graph["ops"]}
+    ids = {op["name"]: i for i, op in enumerate(graph["ops"])}
     cost_of = (costs or {}).get("ops") or {op["name"]: op.get("cost_us") for op in graph["ops"]}
+    types = {device["kind"]: device.get("runs", {}).get("types") for device in cluster["devices"]}
+    consumers = {edge["dst"] for edge in graph["edges"]}
+    constants, readers = constants_of(graph)
+    own, shared = [0] * len(ops), []
+    for tensor, its in readers.items():
+        size = kept_bytes(graph, tensor)
+        if len(its) > 1:
+            shared.append((size, sorted(graph["ops"][i]["name"] for i in its)))
+        else:
+            own[min(its)] += size
     classes = {}
     for op in data["ops"]:
         require(op["name"] in ops, f"op {op['name']} is not in the graph")
+        i, stated_op = ids[op["name"]], ops[op["name"]]
+        if i in constants:
+            require(op["param_bytes"] == own[i], f"op {op['name']} has other parameters")
+            require(all(us in (0, None) for us in op["us"]), f"op {op['name']} takes no time, being a constant of the step")
+            continue
         cost = cost_of[op["name"]]
         for kind, us, extra in zip(data["kinds"], op["us"], overhead):
             stated = cost.get(kind["name"]) if isinstance(cost, dict) else cost
+            runs = not types[kind["name"]] or stated_op["type"] in types[kind["name"]]
+            if not runs and not (stated_op["type"] in INPUTS and i not in consumers):
+                stated = None
             if stated is not None and stated != 0 and data["semantics"] == "dataflow":
                 stated += extra
             require(us == stated or constrained and us is None, f"op {op['name']} costs {stated}")
-        require(op["param_bytes"] == ops[op["name"]].get("param_bytes", 0), "other parameters")
-        classes.setdefault(op["class"], set()).add(ops[op["name"]].get("colocate", op["name"]))
+        require(op["param_bytes"] == stated_op.get("param_bytes", 0) + own[i], f"op {op['name']} has other parameters")
+        classes.setdefault(op["class"], set()).add(stated_op.get("colocate", op["name"]))
     require(constrained or all(len(names) == 1 for names in classes.values()), "other classes")
+    stated = [(size, sorted(data["ops"][i]["name"] for i in its)) for size, its in data["shared_parameters"]]
+    require(sorted(stated) == sorted(shared), "other shared parameters")
     edges = set()
     for edge in graph["edges"]:
         src, dst, output = graph["ops"][edge["src"]], graph["ops"][edge["dst"]], edge.get("output")

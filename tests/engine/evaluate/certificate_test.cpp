@@ -13,6 +13,7 @@
 #include "berth/bounds.h"
 #include "berth/evaluator.h"
 #include "berth/files.h"
+#include "berth/sdk/ops/constants.h"
 #include "support/optimum.h"
 #include "support/process.h"
 #include "support/random_problem.h"
@@ -116,14 +117,19 @@ void collect_numbers(Json& json, std::vector<Json*>& numbers) {
 }
 
 /// What compare_certificate.py says of a certificate and the files of its problem.
-ProcessResult compare(const Json& certificate, const Problem& problem) {
+ProcessResult compare(const Json& certificate, const std::string& graph,
+                      const std::string& cluster) {
   const TemporaryFolder folder;
   std::ofstream(folder / "c.json") << certificate.dump();
-  std::ofstream(folder / "graph.json")
-      << graph_json(problem.graph(), problem.costs(), problem.cluster());
-  std::ofstream(folder / "cluster.json") << cluster_json(problem.cluster());
+  std::ofstream(folder / "graph.json") << graph;
+  std::ofstream(folder / "cluster.json") << cluster;
   return run_process({BERTH_PYTHON, BERTH_SCRIPTS "/compare_certificate.py", folder / "c.json",
                       folder / "graph.json", folder / "cluster.json"});
+}
+
+ProcessResult compare(const Json& certificate, const Problem& problem) {
+  return compare(certificate, graph_json(problem.graph(), problem.costs(), problem.cluster()),
+                 cluster_json(problem.cluster()));
 }
 
 }  // namespace
@@ -291,5 +297,39 @@ TEST_CASE(
       number = number.get<double>() + 1;
       CHECK(compare(json, *tried.problem).status == 1);
     }
+  }
+}
+
+TEST_CASE("certificates: constants of the step, and devices that run some types, are those of files") {
+  const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
+      {"name": "w", "type": "X", "cost_us": 10, "output_bytes": [1000], "pure": true},
+      {"name": "v", "type": "Identity", "cost_us": 10, "output_bytes": [1000], "pure": true},
+      {"name": "own", "type": "X", "cost_us": 10, "output_bytes": [30, 40], "pure": true},
+      {"name": "grown", "type": "X", "cost_us": 10, "output_bytes": [900000], "pure": true},
+      {"name": "a", "type": "X", "cost_us": 20, "output_bytes": [500], "param_bytes": 7},
+      {"name": "b", "type": "Y", "cost_us": 5, "output_bytes": []}],
+    "edges": [{"src": 0, "output": 0, "dst": 1}, {"src": 1, "output": 0, "dst": 4},
+      {"src": 0, "output": 0, "dst": 5}, {"src": 2, "output": 1, "dst": 4}, {"src": 2, "output": 0, "dst": 3},
+      {"src": 3, "output": 0, "dst": 5}, {"src": 4, "output": 0, "dst": 5}]})";
+  const std::string cluster = R"({"format": "berth.cluster/1", "name": "c", "devices": [
+      {"name": "gpu:0", "kind": "gpu"}, {"name": "npu:0", "kind": "npu", "runs": {"types": ["Y"]}}],
+    "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 5}]})";
+  const auto machine = parse_cluster(cluster, "c");
+  const auto loaded = ops::fold_constants(parse_graph(graph, "g"));
+  CHECK(loaded->constant_count() == 3);
+  CHECK(loaded->shared_parameters().size() == 1);
+  const Case tried =
+      certified(std::make_shared<const Problem>(loaded, machine, Costs::stated(*loaded, *machine)));
+  const ProcessResult same = compare(tried.json, graph, cluster);
+  CAPTURE(same.out);
+  CHECK(same.status == 0);
+  for (const char* const change : {"\"pure\": true", "\"Y\"]", "[1000]"}) {
+    std::string other = change[1] == 'Y' ? cluster : graph;
+    other.replace(other.find(change), std::string(change).size(),
+                  change[1] == 'p' ? "\"pure\": false" : change[1] == 'Y' ? "\"X\"]" : "[1001]");
+    CAPTURE(change);
+    const bool machine_changed = change[1] == 'Y';
+    CHECK(compare(tried.json, machine_changed ? graph : other, machine_changed ? other : cluster)
+              .status == 1);
   }
 }
