@@ -122,8 +122,10 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
       getOperation().emitWarning("berth-place: places nothing: no public function with a body; ")
           << "entry=NAME places a private one, of " << llvm::join(own, ", ");
     } else if (!within.empty()) {
-      getOperation().emitWarning("berth-place: places nothing: only modules within have functions (")
-          << llvm::join(within, ", ") << "); run it on them: builtin.module(builtin.module(berth-place))";
+      getOperation().emitWarning(
+          "berth-place: places nothing: only modules within have functions (")
+          << llvm::join(within, ", ")
+          << "); run it on them: builtin.module(builtin.module(berth-place))";
     }
   }
 

@@ -45,8 +45,8 @@ class Branches {
     std::vector<bool> left_out(program_.nodes.size(), false);
     for (const std::vector<std::size_t>& sides : innermost_first()) {
       const std::size_t largest = *std::max_element(
-          sides.begin(), sides.end(), [&, known = weights(sides, left_out, work_of)](
-                                          std::size_t a, std::size_t b) {
+          sides.begin(), sides.end(),
+          [&, known = weights(sides, left_out, work_of)](std::size_t a, std::size_t b) {
             return known.at(a) < known.at(b);
           });
       for (const std::size_t side : sides) {
@@ -143,9 +143,8 @@ class Branches {
 }  // namespace
 
 bool has_old_branches(const Program& program) {
-  return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
-    return condition_of(program, node).node != kNoNode;
-  });
+  return std::any_of(program.nodes.begin(), program.nodes.end(),
+                     [&](const Node& node) { return condition_of(program, node).node != kNoNode; });
 }
 
 std::vector<bool> find_smaller_branches(const Program& program, const Loops& loops,

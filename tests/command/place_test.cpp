@@ -332,8 +332,9 @@ TEST_CASE("nothing is better than a step that takes no time") {
   const Workplace work;
   work.write_text("free.graph.json", R"({"format": "berth.graph/1", "name": "free", "ops": [
       {"name": "a", "type": "A", "cost_us": 0, "output_bytes": []}], "edges": []})");
-  const std::vector<std::string> free = {"place", "free.graph.json", "--cluster",
-                                         "pair.cluster.json", "--policy", "single", "--prove"};
+  const std::vector<std::string> free = {
+      "place",    "free.graph.json", "--cluster", "pair.cluster.json",
+      "--policy", "single",          "--prove"};
   const ProcessResult text = work.berth(free);
   CHECK(text.out.find("reached: no placement is better") != std::string::npos);
   CHECK(text.out.find("Proven: optimal") != std::string::npos);

@@ -175,7 +175,8 @@ TEST_CASE("what cannot be replicated says why") {
   } rows[] = {
       {{"place", cnn, "--batch", "8", "--cluster", "k80x2", "--replicate", "2"},
        "it is no training step"},
-      {{"place", cnn, "--cluster", "k80x2", "--replicate", "2"}, "set \"batch\" (on a command line --batch N)"},
+      {{"place", cnn, "--cluster", "k80x2", "--replicate", "2"},
+       "set \"batch\" (on a command line --batch N)"},
       {{"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--replicate", "2"},
        "set \"batch\" (on a command line --batch N)"},
       {place({"--replicate", "gpu:0=3,gpu:1=3"}), "add up to 6 samples"},

@@ -16,7 +16,8 @@ void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
     return;
   }
   if (cost.json().empty()) {
-    cost.fail("no device kind can run the op; name one, or leave \"cost_us\" out for roofline costs");
+    cost.fail(
+        "no device kind can run the op; name one, or leave \"cost_us\" out for roofline costs");
   }
   for (const auto& [kind, value] : cost.json().items()) {
     if (kind.empty()) cost.fail("a device kind has no name; name it, or give one number for all");

@@ -55,8 +55,8 @@ std::string headline_text(const Outcome& outcome) {
     table.add_row({"runtime", format_us(outcome.trace.runtime_us),
                    fmt::format("of one step, {} semantics", semantics_name(options.semantics))});
   }
-  table.add_row(
-      {"lower bound", std::isinf(outcome.gap()) ? "-" : format_us(outcome.bound.us), gap_text(outcome)});
+  table.add_row({"lower bound", std::isinf(outcome.gap()) ? "-" : format_us(outcome.bound.us),
+                 gap_text(outcome)});
   table.add_row(single_cells(outcome));
   const std::string text = table.text(2);
   return text.substr(text.find('\n') + 1);  // the titles are empty

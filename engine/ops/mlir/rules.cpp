@@ -14,7 +14,8 @@ constexpr double kExp = kTranscendentalFlops;
 /// The body runs once for each element of the updates, the last operand.
 Estimate scattered(const OpView& op, const WorkRule& rule) {
   double points = number(op, "points");
-  if (std::isnan(points) && op.input_count() > 0) points = op.input(op.input_count() - 1).elements();
+  if (std::isnan(points) && op.input_count() > 0)
+    points = op.input(op.input_count() - 1).elements();
   return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1), moved_bytes(op));
 }
 

@@ -71,12 +71,13 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
   if (batch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
                 cat(settings.place("replicate"), model,
-                    ": replicas share a batch, and nothing says its size: set \"batch\" (on a command line --batch N)"));
+                    ": replicas share a batch, and nothing says its size: set \"batch\" (on a "
+                    "command line --batch N)"));
   }
   if (batch_ < 2) {
-    throw Error(ErrorCode::invalid_argument,
-                cat(settings.place("replicate"), model,
-                    ": a batch of one sample cannot be shared; set \"batch\" (on a command line --batch N)"));
+    throw Error(ErrorCode::invalid_argument, cat(settings.place("replicate"), model,
+                                                 ": a batch of one sample cannot be shared; set "
+                                                 "\"batch\" (on a command line --batch N)"));
   }
   LoadedCosts costs =
       make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()));

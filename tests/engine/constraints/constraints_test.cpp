@@ -123,10 +123,12 @@ TEST_CASE("Constraints: devices as TensorFlow names them") {
     const char* allowed;
   };
   const Row rows[] = {
-      {"gpu:1", "1"},          {"GPU:1", "1"},         {"/device:GPU:0", "0"},
-      {"/gpu:1", "1"},         {"/device:CPU:0", "c"}, {"/job:ps/task:3/cpu:0", "c"},
-      {"/device:GPU:*", "01"}, {"/device:GPU", "01"},  {"host", "c"},
-      {"/job:ps/task:3", "c01"}, {"/job:worker", "c01"}, {"/", "c01"},
+      {"gpu:1", "1"},          {"GPU:1", "1"},
+      {"/device:GPU:0", "0"},  {"/gpu:1", "1"},
+      {"/device:CPU:0", "c"},  {"/job:ps/task:3/cpu:0", "c"},
+      {"/device:GPU:*", "01"}, {"/device:GPU", "01"},
+      {"host", "c"},           {"/job:ps/task:3", "c01"},
+      {"/job:worker", "c01"},  {"/", "c01"},
   };
   for (const Row& row : rows) {
     const OpId op = builder.add_op(row.text, "Op");

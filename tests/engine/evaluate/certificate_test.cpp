@@ -300,7 +300,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("certificates: constants of the step, and devices that run some types, are those of files") {
+TEST_CASE(
+    "certificates: constants of the step, and devices that run some types, are those of files") {
   const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
       {"name": "w", "type": "X", "cost_us": 10, "output_bytes": [1000], "pure": true},
       {"name": "v", "type": "Identity", "cost_us": 10, "output_bytes": [1000], "pure": true},
@@ -326,7 +327,9 @@ TEST_CASE("certificates: constants of the step, and devices that run some types,
   for (const char* const change : {"\"pure\": true", "\"Y\"]", "[1000]"}) {
     std::string other = change[1] == 'Y' ? cluster : graph;
     other.replace(other.find(change), std::string(change).size(),
-                  change[1] == 'p' ? "\"pure\": false" : change[1] == 'Y' ? "\"X\"]" : "[1001]");
+                  change[1] == 'p'   ? "\"pure\": false"
+                  : change[1] == 'Y' ? "\"X\"]"
+                                     : "[1001]");
     CAPTURE(change);
     const bool machine_changed = change[1] == 'Y';
     CHECK(compare(tried.json, machine_changed ? graph : other, machine_changed ? other : cluster)

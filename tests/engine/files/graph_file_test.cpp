@@ -45,7 +45,8 @@ TEST_CASE("parse_graph: an edge without output is a control edge") {
 
 TEST_CASE("parse_graph: sizes up to 2^63 - 1, in any form of a number") {
   for (const char* const size : {"4.7e18", "9e18", "9223372036854774784.0"}) {
-    const auto graph = parse_graph(with(R"("param_bytes": 7)", cat(R"("param_bytes": )", size)), "g");
+    const auto graph =
+        parse_graph(with(R"("param_bytes": 7)", cat(R"("param_bytes": )", size)), "g");
     CHECK(static_cast<double>(graph->param_bytes(1)) == std::stod(size));
   }
 }

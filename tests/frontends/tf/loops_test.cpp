@@ -219,16 +219,16 @@ TEST_CASE("of the branches behind a condition the larger counts, in a loop too")
   const std::string condition =
       node("p", "Placeholder", "", attr("dtype", "type: DT_BOOL") + shape("shape", {})) +
       node("pred", "Identity", "p", attr("T", "type: DT_BOOL"));
-  const std::string inner = node("q", "Placeholder", "", attr("dtype", "type: DT_BOOL") +
-                                                             shape("shape", {})) +
-                            node("t", "Switch", "s:1 q", kFloats) +
-                            node("c", "Relu", "t", kFloats) + node("d", "MatMul", "t:1 t:1", kFloats) +
-                            node("n", "Merge", "c d", kFloats + attr("N", "i: 2"));
+  const std::string inner =
+      node("q", "Placeholder", "", attr("dtype", "type: DT_BOOL") + shape("shape", {})) +
+      node("t", "Switch", "s:1 q", kFloats) + node("c", "Relu", "t", kFloats) +
+      node("d", "MatMul", "t:1 t:1", kFloats) +
+      node("n", "Merge", "c d", kFloats + attr("N", "i: 2"));
   const LoadedModel model = load_bytes(
       kInput + condition + node("s", "Switch", "x pred", kFloats) +
       node("pivot", "Identity", "s", kFloats) + node("a", "Relu", "s", kFloats) +
-      node("b", "MatMul", "x x ^pivot", kFloats) + inner +
-      node("e", "MatMul", "n n", kFloats) + node("m", "Merge", "a e", kFloats + attr("N", "i: 2")) +
+      node("b", "MatMul", "x x ^pivot", kFloats) + inner + node("e", "MatMul", "n n", kFloats) +
+      node("m", "Merge", "a e", kFloats + attr("N", "i: 2")) +
       node("y", "Identity", "m ^b", kFloats));
   CHECK(flops_of(*model.graph, "a") == 0);  // a, b or d, e: of c and d too
   CHECK(flops_of(*model.graph, "b") == 0);
