@@ -25,7 +25,7 @@ namespace berth {
 /// Whether the text in a model file names each device. The text may be a device's name or kind,
 /// in any case, or TensorFlow's form ("/job:worker/device:GPU:1"). There, unless a device has that
 /// name, GPU:i is the i-th device that is no host and CPU:i the i-th host; "*" or nothing stands
-/// for every i. All false if it names none.
+/// for every i. A task alone ("/job:ps/task:3") leaves all devices open. All false if it names none.
 [[nodiscard]] std::vector<bool> requested_devices(const Cluster& cluster, std::string_view text);
 
 }  // namespace berth
