@@ -142,10 +142,11 @@ class AutoPolicy final : public Policy {
   }
 
   static Error all_refused(const Starts& starts) {
-    return {ErrorCode::infeasible,
-            "no placement that is feasible was found: no memory lacks, and the evaluator refuses what "
-            "was tried; search longer, or place with an evaluator that allows more" +
-                reasons(starts)};
+    return {
+        ErrorCode::infeasible,
+        "no placement that is feasible was found: no memory lacks, and the evaluator refuses what "
+        "was tried; search longer, or place with an evaluator that allows more" +
+            reasons(starts)};
   }
 
   std::vector<Contained> contained_;

@@ -156,7 +156,8 @@ std::vector<Operation> elementwise_operations() {
           [](In x, double p, std::optional<Dim> d, bool keep) {
             return d ? x.norm(p, at::IntArrayRef{d->value}, keep) : x.norm(p);
           },
-          "the p-th root of the sum of the p-th powers of abs(self), of all values or along dim; p = "
+          "the p-th root of the sum of the p-th powers of abs(self), of all values or along dim; p "
+          "= "
           "math.huge: the largest"),
       row(
           "amax", "self, dim = nil, keepdim = false",
