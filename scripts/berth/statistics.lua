@@ -19,7 +19,7 @@ function statistics.quantile(values, share)
   local at = 1 + share * (#sorted - 1)
   local below = math.floor(at)
   local low, high = sorted[below], sorted[math.min(below + 1, #sorted)]
-  -- What follows may be infinite, and from -infinity on it would be nan.
+  -- The sum below may be infinite, and from -infinity on it would be nan.
   if at == below or low == high or low == -math.huge then return low end
   return low + (at - below) * (high - low)
 end

@@ -142,7 +142,7 @@ return function(torch)
   -- changes optimizer.lr; `last` counts those calls.
   optim.lr_scheduler = {}
 
-  -- By rate_of(last, base), where base is the optimiser's rate at first.
+  -- Sets rate_of(last, base), where base is the optimiser's rate at first.
   local function schedule(optimizer, rate_of)
     local base = optimizer.lr
     local self = { last = 0 }
