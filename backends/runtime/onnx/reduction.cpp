@@ -14,7 +14,8 @@ namespace berth::runtime::onnx {
 namespace {
 
 // Axes are an attribute, or since opset 18 (ReduceSum: 13) an input; none = all, unless the op
-// says that none means none.
+// says that none means none. Over none each element is reduced by itself, and so is a scalar: its
+// square, its logarithm.
 template <auto reduce>
 Kernel make_reduction(const KernelRequest& request) {
   const IntsOperand axes(request, "axes", 1);
@@ -23,16 +24,12 @@ Kernel make_reduction(const KernelRequest& request) {
   return widened([axes, keep, none_is_none](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     Ints over = axes.get(in).value_or(Ints{});
-    if (over.empty()) {
-      if (none_is_none) {
-        out[0].tensor = x;
-        return;
-      }
+    if (over.empty() && !none_is_none) {
       over.resize(static_cast<std::size_t>(x.dim()));
       std::iota(over.begin(), over.end(), 0);
     }
     for (std::int64_t& axis : over) axis = normal_axis(axis, x.dim());
-    out[0].tensor = over.empty() ? x : reduce(x, over, keep);
+    out[0].tensor = over.empty() ? reduce(x.unsqueeze(0), {0}, false) : reduce(x, over, keep);
   });
 }
 

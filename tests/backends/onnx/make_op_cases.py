@@ -326,9 +326,19 @@ def plain_ops():
     case("CDist", [real(4, 3), real(5, 3)], metric="sqeuclidean")
 
 
+def reductions_of_nothing():
+    x = numpy.array([-3, 2], numpy.float32)
+    for op in ("ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp", "ReduceSum",
+               "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"):
+        given = numpy.abs(x) if "Log" in op else x
+        case(op, [given], domain="", noop_with_empty_axes=1)
+        case(op, [given, Weight(numpy.zeros(0, numpy.int64))], domain="", noop_with_empty_axes=1)
+        case(op, [scalar(given[0])], domain="")
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
-                 rotary_ops, grouped_attention, attention, plain_ops):
+                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]
