@@ -88,14 +88,14 @@ bool is_half(const Tensor& tensor) noexcept {
          (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
 }
 
-Kernel widened(Kernel kernel, std::function<bool(std::size_t output)> is_narrow) {
-  return [kernel = std::move(kernel), is_narrow = std::move(is_narrow)](KernelContext& context,
-                                                                        Inputs in, Outputs out) {
-    const auto narrow = std::find_if(in.begin(), in.end(), [](const Value& value) {
+Kernel widened(Kernel kernel,
+               std::function<at::ScalarType(Inputs inputs, std::size_t output)> type_of) {
+  return [kernel = std::move(kernel), type_of = std::move(type_of)](KernelContext& context,
+                                                                    Inputs in, Outputs out) {
+    const bool is_narrow = std::any_of(in.begin(), in.end(), [](const Value& value) {
       return is_half(value.tensor) && value.tensor.is_cpu();
     });
-    if (narrow == in.end()) return kernel(context, in, out);
-    const at::ScalarType type = narrow->tensor.scalar_type();
+    if (!is_narrow) return kernel(context, in, out);
     std::vector<Value> wide(in.begin(), in.end());
     for (Value& value : wide) {
       if (is_half(value.tensor)) value.tensor = value.tensor.to(at::kFloat);
@@ -103,8 +103,8 @@ Kernel widened(Kernel kernel, std::function<bool(std::size_t output)> is_narrow)
     kernel(context, wide, out);
     for (std::size_t i = 0; i < out.size(); ++i) {
       Tensor& tensor = out[i].tensor;
-      if (tensor.defined() && tensor.scalar_type() == at::kFloat && is_narrow(i)) {
-        tensor = tensor.to(type);
+      if (tensor.defined() && tensor.scalar_type() == at::kFloat) {
+        tensor = tensor.to(type_of(in, i));
       }
     }
   };

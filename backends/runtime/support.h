@@ -54,8 +54,9 @@ struct KernelRow {
 /// Whether its numbers have 16 bits.
 [[nodiscard]] bool is_half(const Tensor& tensor) noexcept;
 /// A kernel that computes in f32 what it is given in 16 bits on a CPU, where ATen lacks most arithmetic, and
-/// gives 16 bits back, in those outputs for which `is_narrow` says so.
-[[nodiscard]] Kernel widened(Kernel kernel, std::function<bool(std::size_t output)> is_narrow);
+/// gives its outputs of f32 in the type that `type_of` says.
+[[nodiscard]] Kernel widened(
+    Kernel kernel, std::function<at::ScalarType(Inputs inputs, std::size_t output)> type_of);
 
 /// `axis` counted from the front; a scalar has an axis 0, as in ATen. Throws
 /// Error(invalid_argument) if it is out of range.

@@ -145,25 +145,27 @@ Kernel make_multi_head_attention(const KernelRequest& request) {
 template <bool simplified>
 Kernel make_skip_layer_norm(const KernelRequest& request) {
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-12);
-  return widened([epsilon](KernelContext&, Inputs in, Outputs out) {
-    Tensor sum = at::add(tensor_at(in, 0), tensor_at(in, 1));
-    const Tensor bias = optional_at(in, simplified ? 3 : 4);
-    if (bias.defined()) sum = at::add(sum, bias);
-    const Tensor& scale = tensor_at(in, 2);
-    if (simplified) {
-      const Tensor inverse =
-          at::rsqrt(at::add(at::mean(at::square(sum), at::IntArrayRef{-1}, true), epsilon));
-      out[0].tensor = at::mul(at::mul(sum, inverse), scale);
-      if (out.size() > 2) out[2].tensor = inverse;
-    } else {
-      const auto [y, mean, inverse] = at::native_layer_norm(sum, sum.sizes().slice(sum.dim() - 1),
-                                                            scale, optional_at(in, 3), epsilon);
-      out[0].tensor = y;
-      if (out.size() > 1) out[1].tensor = mean;
-      if (out.size() > 2) out[2].tensor = inverse;
-    }
-    if (out.size() > 3) out[3].tensor = sum;
-  });
+  return widened(
+      [epsilon](KernelContext&, Inputs in, Outputs out) {
+        Tensor sum = at::add(tensor_at(in, 0), tensor_at(in, 1));
+        const Tensor bias = optional_at(in, simplified ? 3 : 4);
+        if (bias.defined()) sum = at::add(sum, bias);
+        const Tensor& scale = tensor_at(in, 2);
+        if (simplified) {
+          const Tensor inverse =
+              at::rsqrt(at::add(at::mean(at::square(sum), at::IntArrayRef{-1}, true), epsilon));
+          out[0].tensor = at::mul(at::mul(sum, inverse), scale);
+          if (out.size() > 2) out[2].tensor = inverse;
+        } else {
+          const auto [y, mean, inverse] = at::native_layer_norm(
+              sum, sum.sizes().slice(sum.dim() - 1), scale, optional_at(in, 3), epsilon);
+          out[0].tensor = y;
+          if (out.size() > 1) out[1].tensor = mean;
+          if (out.size() > 2) out[2].tensor = inverse;
+        }
+        if (out.size() > 3) out[3].tensor = sum;
+      },
+      /*like=*/{0, kInF32, kInF32});
 }
 
 // Inputs: words, segments?, embeddings of words, of positions, of segments?, scale, shift, mask?,

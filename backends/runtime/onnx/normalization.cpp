@@ -79,9 +79,11 @@ Kernel make_batch_norm(const KernelRequest& request) {
   const double momentum = float_attribute(op, "momentum", 0.9);
   if (int_attribute(op, "spatial", 1) == 0) refuse_attribute("spatial", "0");
   if (normalizes_by_batch(op)) {
-    return widened([epsilon, momentum](KernelContext&, Inputs in, Outputs out) {
-      batch_norm_training(in, epsilon, momentum, out);
-    });
+    return widened(
+        [epsilon, momentum](KernelContext&, Inputs in, Outputs out) {
+          batch_norm_training(in, epsilon, momentum, out);
+        },
+        /*like=*/{0, 3, 4, 3, 4});
   }
   return widened([epsilon](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::batch_norm(tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2),
@@ -118,30 +120,35 @@ Kernel make_group_norm(const KernelRequest& request) {
 Kernel make_layer_norm(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", -1);
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-5);
-  return widened([axis, epsilon](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& x = tensor_at(in, 0);
-    const at::IntArrayRef shape =
-        x.sizes().slice(static_cast<std::size_t>(normal_axis(axis, x.dim())));
-    const auto whole = [&](const Tensor& t) { return t.defined() ? t.expand(shape) : t; };
-    const auto [y, mean, inverse] = at::native_layer_norm(x, shape, whole(tensor_at(in, 1)),
-                                                          whole(optional_at(in, 2)), epsilon);
-    out[0].tensor = y;
-    if (out.size() > 1) out[1].tensor = mean;
-    if (out.size() > 2) out[2].tensor = inverse;
-  });
+  return widened(
+      [axis, epsilon](KernelContext&, Inputs in, Outputs out) {
+        const Tensor& x = tensor_at(in, 0);
+        const at::IntArrayRef shape =
+            x.sizes().slice(static_cast<std::size_t>(normal_axis(axis, x.dim())));
+        const auto whole = [&](const Tensor& t) { return t.defined() ? t.expand(shape) : t; };
+        const auto [y, mean, inverse] = at::native_layer_norm(x, shape, whole(tensor_at(in, 1)),
+                                                              whole(optional_at(in, 2)), epsilon);
+        out[0].tensor = y;
+        if (out.size() > 1) out[1].tensor = mean;
+        if (out.size() > 2) out[2].tensor = inverse;
+      },
+      /*like=*/{0, kInF32, kInF32});
 }
 
 Kernel make_rms_norm(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", -1);
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-5);
-  return widened([axis, epsilon](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& x = tensor_at(in, 0);
+  return [axis, epsilon](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& given = tensor_at(in, 0);
+    const Tensor& scale = tensor_at(in, 1);
+    // Squares leave 16 bits, and the statistics have more on every device.
+    const Tensor x = is_half(given) ? given.to(at::kFloat) : given;
     Ints axes(static_cast<std::size_t>(x.dim() - normal_axis(axis, x.dim())));
     std::iota(axes.begin(), axes.end(), normal_axis(axis, x.dim()));
     const Tensor inverse = at::rsqrt(at::add(at::mean(at::square(x), axes, true), epsilon));
-    out[0].tensor = at::mul(at::mul(x, inverse), tensor_at(in, 1));
+    out[0].tensor = at::mul(at::mul(x, inverse), scale).to(scale.scalar_type());
     if (out.size() > 1) out[1].tensor = inverse;
-  });
+  };
 }
 
 Kernel make_lp_norm(const KernelRequest& request) {

@@ -116,11 +116,17 @@ Kernel make_quantize(const KernelRequest& request) {
 Kernel make_dequantize(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
   const std::int64_t block = int_attribute(request.instruction, "block_size", 0);
-  return [axis, block](KernelContext&, Inputs in, Outputs out) {
+  const std::int64_t stated = int_attribute(request.instruction, "output_dtype", 0);
+  std::optional<at::ScalarType> type;
+  if (stated != 0) type = scalar_type(dtype_of_number(stated));
+  return [axis, block, type](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor zero = optional_at(in, 2);
-    out[0].tensor = dequantize(x, along(tensor_at(in, 1), x, axis, block),
-                               zero.defined() ? along(zero, x, axis, block) : zero);
+    Tensor scale = along(tensor_at(in, 1), x, axis, block);
+    // Rounded once, to the type asked for.
+    if (type) scale = scale.to(at::promote_types(scale.scalar_type(), *type));
+    const Tensor y = dequantize(x, scale, zero.defined() ? along(zero, x, axis, block) : zero);
+    out[0].tensor = type ? y.to(*type) : y;
   };
 }
 

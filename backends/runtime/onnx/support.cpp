@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+
 #include "berth/error.h"
 #include "runtime/tensors.h"
 
@@ -71,8 +73,18 @@ T Operand<T>::need_one(Inputs inputs) const {
 template class Operand<std::int64_t>;
 template class Operand<double>;
 
-Kernel widened(Kernel kernel) {
-  return runtime::widened(std::move(kernel), [](std::size_t) { return true; });
+Kernel widened(Kernel kernel, std::vector<std::int64_t> like) {
+  return runtime::widened(std::move(kernel), [like = std::move(like)](Inputs in, std::size_t i) {
+    auto leader = std::find_if(in.begin(), in.end(), [](const Value& value) {
+      return value.tensor.defined() && at::isFloatingType(value.tensor.scalar_type());
+    });
+    if (i < like.size()) {
+      if (like[i] == kInF32) return at::kFloat;
+      leader = in.begin() + like[i];
+    }
+    return leader != in.end() && is_half(leader->tensor) ? leader->tensor.scalar_type()
+                                                         : at::kFloat;
+  });
 }
 
 }  // namespace berth::runtime::onnx

@@ -48,8 +48,11 @@ using NumbersOperand = Operand<double>;
 
 // --- making kernels ------------------------------------------------------------------------------
 
-/// runtime::widened, all of whose outputs have 16 bits.
-[[nodiscard]] Kernel widened(Kernel kernel);
+/// An output that has 32 bits whatever the inputs have: statistics.
+inline constexpr std::int64_t kInF32 = -1;
+/// runtime::widened. Each output has the type of the input that `like` names, or kInF32; those beyond `like` have that
+/// of the first input of real numbers.
+[[nodiscard]] Kernel widened(Kernel kernel, std::vector<std::int64_t> like = {});
 template <KernelMaker make>
 [[nodiscard]] Kernel make_widened(const KernelRequest& request) {
   return widened(make(request));

@@ -54,8 +54,11 @@ Kernel finished(const KernelRequest& request, Kernel kernel) {
     const bool is_known = type_of(op.outputs[i]) != DType::unknown;
     narrow.push_back(is_known ? !is_wide(op.outputs[i]) : i == 0 || !has_statistics);
   }
-  return widened(std::move(kernel), [narrow = std::move(narrow)](std::size_t i) {
-    return i < narrow.size() && narrow[i];
+  return widened(std::move(kernel), [narrow = std::move(narrow)](Inputs in, std::size_t i) {
+    if (i >= narrow.size() || !narrow[i]) return at::kFloat;
+    return std::find_if(in.begin(), in.end(),
+                        [](const Value& value) { return is_half(value.tensor); })
+        ->tensor.scalar_type();
   });
 }
 

@@ -14,9 +14,10 @@ void batch_normalization(OpContext& op) {
   for (std::size_t i = 1; i < op.output_count(); ++i) op.set_like(i, i == 1 || i == 3 ? 3 : 4);
 }
 
-// Outputs after the first hold the statistics: the shape up to `axis`, then ones.
+// The first output has the type of the scale, which is that of X but where there is no shift. Outputs after it hold the statistics: the shape up to `axis`, then ones.
 void layer_normalization(OpContext& op) {
   op.set_like(0, 0);
+  if (op.type_of(1) != 0) op.out(0).type = op.type_of(1);
   const Dims* const x = op.shape(0);
   if (x == nullptr) return;
   const auto axis = normal_axis(op.attributes.integer("axis", -1), x->size());
@@ -104,7 +105,7 @@ constexpr Row kOps[] = {
     {"MeanSquaredDistance", nullptr, reduction(1)},
     {"MeanVarianceNormalization", rule::like_first, normalization(8)},
     {"NegativeLogLikelihoodLoss", nullptr, reduction(1)},
-    {"RMSNormalization", rule::like_first, normalization(5)},
+    {"RMSNormalization", layer_normalization, normalization(5)},
     {"SimplifiedLayerNormalization", layer_normalization, normalization(5)},
     {"Softmax", rule::like_first, kSoftmax},
     {"SoftmaxCrossEntropyLoss", nullptr, kSoftmax},

@@ -336,9 +336,33 @@ def reductions_of_nothing():
         case(op, [scalar(given[0])], domain="")
 
 
+def half(*shape, scale=1.0):
+    return real(*shape, scale=scale).astype(numpy.float16)
+
+
+def types():
+    """Floats of 16 bits beside those of 32."""
+    case("Pow", [numpy.array([2.3854, 1000.5], numpy.float32), numpy.array([1, 2], numpy.float16)], domain="")
+    case("Dropout", [numpy.array([70000, 1.00001], numpy.float32), scalar(0.5, numpy.float16), scalar(False, bool)],
+         domain="")
+    case("GridSample", [real(1, 1, 2, 2), half(1, 1, 3, 2, scale=0.3)], domain="")
+    case("BatchNormalization", [real(1, 2, 3), half(2), half(2), real(2), real(2) ** 2], domain="")
+    case("BatchNormalization", [half(2, 2, 3), half(2), half(2), real(2), real(2) ** 2], outputs=3, domain="",
+         training_mode=1)
+    case("LayerNormalization", [half(2, 4, scale=100), half(4), half(4)], outputs=3, domain="")
+    # Its squares are no numbers of 16 bits.
+    for x, scale in ((half(2, 4, scale=300), half(4)), (half(2, 4), real(4)), (real(2, 4), half(4))):
+        case("SimplifiedLayerNormalization", [x, scale], outputs=2, domain="")
+    case("SkipLayerNormalization", [half(1, 2, 4), half(1, 2, 4), half(4), half(4)])
+    # The product has more digits than 16 bits hold.
+    x = numpy.array([7, 9, 101], numpy.int8)
+    case("DequantizeLinear", [x, scalar(1.2002, numpy.float16)], domain="", output_dtype=1)
+    case("DequantizeLinear", [x, scalar(2.04)], domain="", output_dtype=10)
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
-                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing):
+                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]

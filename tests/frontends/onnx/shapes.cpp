@@ -44,6 +44,12 @@ TEST_CASE("operators that move data") {
       {"(float[2,3] x) => (y) <int64[4] p = {0, 1, 2, 3}> { y = Pad(x, p) }", "f32[4,7]"},
       {"(float[1,3,8,8] x) => (y) <float[4] s = {1.0, 1.0, 2.0, 0.5}> { y = Resize(x, , s) }",
        "f32[1,3,16,4]"},
+      {"(float16[2,3] x, float[3] s) => (y) { y = SimplifiedLayerNormalization(x, s) }",
+       "f32[2,3]"},
+      // Multiplied in f32, as ONNX Runtime and the kernel do.
+      {"(float[1,1,3,10] x) => (y) <float[4] s = {1.0, 1.0, 2.3333333, 0.7}> { y = Resize(x, , s) "
+       "}",
+       "f32[1,1,7,7]"},
       {"(float[1,3,8,8] x) => (y) <int64[4] s = {1, 3, 5, 6}> { y = Resize(x, , , s) }",
        "f32[1,3,5,6]"},
       {"(float[2,3,4] x) => (y) <int64[1] a = {1}> { y = ReduceSum<keepdims = 0>(x, a) }",
