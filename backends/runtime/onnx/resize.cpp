@@ -6,11 +6,15 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "berth/sdk/ops/lengths.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
 namespace berth::runtime::onnx {
 namespace {
+
+// Before opset 11, as ONNX Runtime does: down where there are more elements than before, and up where fewer.
+constexpr const char* kTowardsMore = "";
 
 struct ResizeOptions {
   std::string mode;         // nearest, linear, cubic
@@ -25,8 +29,8 @@ struct ResizeOptions {
         // Before opset 11 an op had no choice.
         coordinates(text_attribute(op, "coordinate_transformation_mode",
                                    op.version < 11 ? "asymmetric" : "half_pixel")),
-        nearest(
-            text_attribute(op, "nearest_mode", op.version < 11 ? "floor" : "round_prefer_floor")),
+        nearest(op.version < 11 ? kTowardsMore
+                                : text_attribute(op, "nearest_mode", "round_prefer_floor")),
         cubic_a(float_attribute(op, "cubic_coeff_a", -0.75)),
         exclude_outside(int_attribute(op, "exclude_outside", 0) != 0),
         extrapolation(float_attribute(op, "extrapolation_value", 0)) {
@@ -34,7 +38,8 @@ struct ResizeOptions {
     check("coordinate_transformation_mode", coordinates,
           {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
            "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"});
-    check("nearest_mode", nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+    check("nearest_mode", nearest,
+          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", kTowardsMore});
     if (int_attribute(op, "antialias", 0) != 0) refuse_attribute("antialias", "1");
   }
 
@@ -52,31 +57,33 @@ struct Axis {
   std::int64_t axis = 0;
   std::int64_t length = 0;
   std::int64_t size = 0;
-  double scale = 1;
-  double begin = 0;
-  double end = 1;
+  float scale = 1;
+  float begin = 0;
+  float end = 1;
 };
 
-double source_of(std::int64_t i, const Axis& axis, const std::string& coordinates) {
-  const auto at = static_cast<double>(i);
-  const auto length = static_cast<double>(axis.length);
-  const auto size = static_cast<double>(axis.size);
+// In f32, as ONNX Runtime computes places: 3.5 / 0.7 is 5 there, and a tie between two elements.
+float source_of(std::int64_t i, const Axis& axis, const std::string& coordinates) {
+  const auto at = static_cast<float>(i);
+  const auto length = static_cast<float>(axis.length);
+  const auto size = static_cast<float>(axis.size);
   if (coordinates == "asymmetric") return at / axis.scale;
   if (coordinates == "align_corners") return size > 1 ? at * (length - 1) / (size - 1) : 0;
-  if (coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
+  if (coordinates == "tf_half_pixel_for_nn") return (at + 0.5F) / axis.scale;
   if (coordinates == "tf_crop_and_resize") {
-    if (size <= 1) return 0.5 * (axis.begin + axis.end) * (length - 1);
+    if (size <= 1) return 0.5F * (axis.begin + axis.end) * (length - 1);
     return axis.begin * (length - 1) + at * (axis.end - axis.begin) * (length - 1) / (size - 1);
   }
   if (coordinates == "pytorch_half_pixel" && size <= 1) return 0;
-  const double centred = (at + 0.5) / axis.scale - 0.5;
+  const float centred = (at + 0.5F) / axis.scale - 0.5F;
   if (coordinates == "half_pixel_symmetric") {
     return length / 2 * (1 - size / (axis.scale * length)) + centred;
   }
   return centred;
 }
 
-double rounded(double x, const std::string& nearest) {
+double rounded(double x, const Axis& axis, const std::string& nearest) {
+  if (nearest == kTowardsMore) return axis.scale < 1 ? std::ceil(x) : std::floor(x);
   if (nearest == "floor") return std::floor(x);
   if (nearest == "ceil") return std::ceil(x);
   return nearest == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
@@ -104,7 +111,7 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
   for (std::int64_t i = 0; i < axis.size; ++i) {
     const double x = source_of(i, axis, options.coordinates);
     taps.outside.push_back(x < 0 || x > static_cast<double>(axis.length - 1));
-    const double first = count == 1 ? rounded(x, options.nearest)
+    const double first = count == 1 ? rounded(x, axis, options.nearest)
                                     : std::floor(x) - static_cast<double>(count / 2 - 1);
     double sum = 0;
     std::vector<double> weights;
@@ -154,6 +161,9 @@ Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& optio
 }
 
 Tensor resize(const Tensor& given, const std::vector<Axis>& axes, const ResizeOptions& options) {
+  const auto keeps_length = [](const Axis& axis) { return axis.size == axis.length; };
+  // ONNX Runtime gives what has its lengths already, whatever the scale.
+  if (std::all_of(axes.begin(), axes.end(), keeps_length)) return given;
   const bool computes = options.mode != "nearest";
   Tensor y = computes ? given.to(at::kFloat) : given;
   for (const Axis& axis : axes) {
@@ -169,14 +179,13 @@ Tensor resize(const Tensor& given, const std::vector<Axis>& axes, const ResizeOp
 // Sizes such that every axis has the same scale.
 void keep_ratio(std::vector<Axis>& axes, const std::string& policy) {
   if (axes.empty() || policy == "stretch") return;
-  double scale = axes.front().scale;
+  float scale = axes.front().scale;
   for (const Axis& axis : axes) {
     scale = policy == "not_larger" ? std::min(scale, axis.scale) : std::max(scale, axis.scale);
   }
   for (Axis& axis : axes) {
     axis.scale = scale;
-    axis.size =
-        static_cast<std::int64_t>(std::floor(scale * static_cast<double>(axis.length) + 0.5));
+    axis.size = static_cast<std::int64_t>(ops::onnx::nearest_length(axis.length, scale));
   }
 }
 
@@ -208,15 +217,14 @@ Kernel make_resize(const KernelRequest& request) {
       axis.length = x.size(axis.axis);
       if (!sizes.empty()) {
         axis.size = sizes.at(i);
-        axis.scale = static_cast<double>(axis.size) / static_cast<double>(axis.length);
+        axis.scale = static_cast<float>(axis.size) / static_cast<float>(axis.length);
       } else {
-        axis.scale = scales.at(i);
-        axis.size =
-            static_cast<std::int64_t>(std::floor(axis.scale * static_cast<double>(axis.length)));
+        axis.scale = static_cast<float>(scales.at(i));
+        axis.size = static_cast<std::int64_t>(ops::onnx::scaled_length(axis.length, axis.scale));
       }
       if (roi.size() == 2 * over.size()) {
-        axis.begin = roi[i];
-        axis.end = roi[i + over.size()];
+        axis.begin = static_cast<float>(roi[i]);
+        axis.end = static_cast<float>(roi[i + over.size()]);
       }
       axes.push_back(axis);
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "berth/sdk/ops/lengths.h"
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
 
@@ -217,8 +218,6 @@ void crop_and_resize(OpContext& op) {
        known ? valid_dim((*size)[0]) : kUnknownDim, known ? valid_dim((*size)[1]) : kUnknownDim});
 }
 
-/// Upsample and Resize: scales are an attribute (Upsample 7), input 1 (Upsample 9, Resize 10) or
-/// input 2 (Resize 11), sizes input 3.
 /// All of `axes` are scaled by what the smallest (or largest) of the sizes asked for, in `dims`, is to
 /// that of `from`.
 void keep_ratio(const Dims& from, const std::vector<std::size_t>& axes, bool smallest, Dims& dims) {
@@ -231,13 +230,14 @@ void keep_ratio(const Dims& from, const std::vector<std::size_t>& axes, bool sma
     scale = !scale ? own : smallest ? std::min(*scale, own) : std::max(*scale, own);
   }
   for (const std::size_t axis : axes) {
-    const double size =
-        known && scale ? std::floor(*scale * static_cast<double>(from[axis]) + 0.5) : -1;
+    const double size = known && scale ? nearest_length(from[axis], *scale) : -1;
     const bool fits = size >= 0 && size < static_cast<double>(kMaxDim);
     dims[axis] = fits ? static_cast<std::int64_t>(size) : kUnknownDim;
   }
 }
 
+/// Upsample and Resize: scales are an attribute (Upsample 7), input 1 (Upsample 9, Resize 10) or
+/// input 2 (Resize 11), sizes input 3.
 void resize(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   const Dims* const from = op.shape(0);
@@ -272,7 +272,7 @@ void resize(OpContext& op) {
     dim = kUnknownDim;
     if (by_size) dim = dim_of_element(sizes, i);
     if (by_scale && old != kUnknownDim) {
-      const double scaled = std::floor(static_cast<double>(old) * scales[i]);
+      const double scaled = scaled_length(old, scales[i]);
       if (scaled >= 0 && scaled < static_cast<double>(kMaxDim)) {
         dim = static_cast<std::int64_t>(scaled);
       }

@@ -360,9 +360,17 @@ def types():
     case("DequantizeLinear", [x, scalar(2.04)], domain="", output_dtype=10)
 
 
+def lengths():
+    """Axes whose length or places rounding decides."""
+    for length, scale, mode in ((3, 7 / 3, "nearest"), (10, 0.7, "nearest"), (12, 1.08, "linear"),
+                                (9, 10 / 3, "linear")):
+        case("Resize", [real(1, 1, length), None, Weight(numpy.array([1, 1, scale], numpy.float32))], domain="",
+             mode=mode)
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
-                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types):
+                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]

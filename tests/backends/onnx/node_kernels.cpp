@@ -273,6 +273,14 @@ TEST_CASE("kernels that ONNX's tests of Debian 12's version do not reach") {
     const auto y = computed(graph, 20, tensor_of({1, 1, 1, 1, 4}, {5, 6, 7, 8}));
     CHECK(difference(value_of(tensor_of({1, 1, 1, 1, 3}, {5, 5, 7})), y, {}) == "");
   }
+  SUBCASE("the nearest pixel of fewer is the next, before opset 11") {
+    const auto y = computed(
+        "g (float[1,1,10] x) => (float[1,1,7] y) { s = Constant<value = float[3] {1, 1, 0.75}>() y "
+        "= "
+        "Resize<mode = \"nearest\">(x, s) }",
+        10, tensor_of({1, 1, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    CHECK(difference(value_of(tensor_of({1, 1, 7}, {0, 2, 3, 4, 6, 7, 8})), y, {}) == "");
+  }
 }
 
 TEST_CASE("ONNX's own tests of its ops") {
