@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/interpreter.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -176,7 +177,7 @@ void run_batched(const Scan& scan, KernelContext& context, Inputs in, std::size_
         const std::int64_t full = tensor_at(in, count - 1).size(1);
         Ints pads(static_cast<std::size_t>(2 * part.dim()), 0);
         pads.back() = full - part.size(0);
-        part = at::constant_pad_nd(part, pads);
+        part = runtime::padded(part, pads);
       }
       results[i].push_back(part);
     }

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/activations.h"
 #include "runtime/onnx/support.h"
@@ -20,12 +21,12 @@ Kernel make_conv(const KernelRequest& request) {
   const std::int64_t groups = int_attribute(request.instruction, "group", 1);
   return widened([attributes, groups](KernelContext&, Inputs in, Outputs out) {
     Tensor x = tensor_at(in, 0);
-    const Tensor& weight = tensor_at(in, 1);
+    const Tensor weight = weight_for(x, tensor_at(in, 1));
     const Windows windows =
         windows_over(attributes, weight.sizes().slice(2).vec(), x.sizes().slice(2));
     Ints padding = windows.before;
     if (!windows.symmetric()) {
-      x = at::constant_pad_nd(x, as_paddings(windows.before, windows.after));
+      x = runtime::padded(x, as_paddings(windows.before, windows.after));
       padding.assign(padding.size(), 0);
     }
     if (prefers_channels_innermost(x)) {
@@ -116,7 +117,7 @@ Kernel make_conv_transpose(const KernelRequest& request) {
       Ints before = cut.before, after = cut.after;
       for (std::int64_t& c : before) c = -c;
       for (std::int64_t& c : after) c = -c;
-      if (any(before) || any(after)) y = at::constant_pad_nd(y, as_paddings(before, after));
+      if (any(before) || any(after)) y = runtime::padded(y, as_paddings(before, after));
       if (bias.defined()) {
         Ints shape(static_cast<std::size_t>(y.dim()), 1);
         shape[1] = bias.size(0);
@@ -222,7 +223,8 @@ Kernel make_deform_conv(const KernelRequest& request) {
       taken.push_back(at::stack(at_positions, 2));
     }
     // [batch, groups, what one output sums, height * width]
-    const Tensor columns = at::cat(taken, 1).reshape({batch, groups, -1, height * width});
+    const Tensor columns =
+        at::cat(taken, 1).reshape({batch, groups, x.size(1) / groups * positions, height * width});
     const Tensor sums =
         at::matmul(weight.reshape({1, groups, weight.size(0) / groups, -1}), columns)
             .reshape({batch, weight.size(0), height, width});

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/onnx/heads.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -200,7 +201,7 @@ Kernel make_grouped_attention(const KernelRequest& request) {
           const Tensor past = tensor_at(in, 3 + i).narrow(0, b, 1).narrow(2, 0, before);
           parts[i + 1] = at::cat({past, parts[i + 1]}, 2);
         }
-        present[i].push_back(at::constant_pad_nd(parts[i + 1], {0, 0, 0, room - keys}));
+        present[i].push_back(runtime::padded(parts[i + 1], {0, 0, 0, room - keys}));
       }
       Tensor bias = optional_at(in, 10);
       if (bias.defined() && bias.size(0) > 1) bias = bias.narrow(0, b, 1);
@@ -246,7 +247,7 @@ Kernel make_attention(const KernelRequest& request) {
         mask = at::masked_fill(at::zeros(mask.sizes(), scores.options()), at::logical_not(mask),
                                kNever);
       }
-      scores = at::add(scores, at::constant_pad_nd(mask, {0, keys - mask.size(-1)}, kNever));
+      scores = at::add(scores, runtime::padded(mask, {0, keys - mask.size(-1)}, kNever));
     }
     Tensor begins;  // of the queries
     if (has(in, 6)) {

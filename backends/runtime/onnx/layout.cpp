@@ -1,11 +1,13 @@
 // Ops that move elements without computing with them, and conversions of their type.
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
@@ -81,10 +83,9 @@ Kernel make_flatten(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
   return [axis](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    std::int64_t rows = 1;
-    const std::int64_t split = axis < 0 ? axis + x.dim() : axis;
-    for (std::int64_t i = 0; i < split; ++i) rows *= x.size(i);
-    out[0].tensor = at::reshape(x, {rows, rows == 0 ? 0 : x.numel() / rows});
+    const auto split = static_cast<std::size_t>(axis < 0 ? axis + x.dim() : axis);
+    out[0].tensor = at::reshape(x, {c10::multiply_integers(x.sizes().slice(0, split)),
+                                    c10::multiply_integers(x.sizes().slice(split))});
   };
 }
 
@@ -281,7 +282,7 @@ Tensor pad(const Tensor& x, const Ints& axes, const Ints& pads, const std::strin
                            source_of_padding(y.size(axis), before, after, mode, y.device()));
     }
   }
-  return mode == "constant" ? at::constant_pad_nd(y, added, value) : y;
+  return mode == "constant" ? runtime::padded(y, added, value) : y;
 }
 
 // Pads and value are attributes before opset 11, the axes an input since 18.
@@ -341,7 +342,7 @@ Kernel make_reverse_sequence(const KernelRequest& request) {
   return [batch_axis, time_axis](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Ints lengths = ints_of(tensor_at(in, 1));
-    std::vector<Tensor> rows;
+    std::vector<Tensor> rows = {at::narrow(x, batch_axis, 0, 0)};
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       const Tensor row = at::narrow(x, batch_axis, static_cast<std::int64_t>(i), 1);
       const Tensor head = at::narrow(row, time_axis, 0, lengths[i]);
@@ -384,7 +385,7 @@ Kernel make_center_crop_pad(const KernelRequest& request) {
       Ints pads(static_cast<std::size_t>(2 * (y.dim() - axis)), 0);
       pads[pads.size() - 2] = more / 2;
       pads[pads.size() - 1] = more - more / 2;
-      y = at::constant_pad_nd(y, pads);
+      y = runtime::padded(y, pads);
     }
     out[0].tensor = y.contiguous();
   };

@@ -1,9 +1,11 @@
 // Normalizations, softmax among them.
 #include <ATen/Functions.h>
+#include <c10/util/accumulate.h>
 
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/onnx/packed.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -95,7 +97,12 @@ Kernel make_batch_norm(const KernelRequest& request) {
 Kernel make_instance_norm(const KernelRequest& request) {
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-5);
   return widened([epsilon](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = at::instance_norm(tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2), {}, {},
+    const Tensor& x = tensor_at(in, 0);
+    if (x.numel() == 0) {  // which ATen refuses
+      out[0].tensor = x;
+      return;
+    }
+    out[0].tensor = at::instance_norm(x, tensor_at(in, 1), tensor_at(in, 2), {}, {},
                                       /*use_input_stats=*/true, /*momentum=*/0, epsilon,
                                       /*cudnn_enabled=*/true);
   });
@@ -181,8 +188,9 @@ Kernel make_lrn(const KernelRequest& request) {
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t channels = x.size(1);
-    const Tensor squares = at::square(x).reshape({x.size(0), channels, -1});
-    const Tensor padded = at::constant_pad_nd(squares, {0, 0, (size - 1) / 2, size / 2});
+    const Tensor squares =
+        at::square(x).reshape({x.size(0), channels, c10::multiply_integers(x.sizes().slice(2))});
+    const Tensor padded = runtime::padded(squares, {0, 0, (size - 1) / 2, size / 2});
     // Sums of slices are vectorised, poolings of one column are not.
     Tensor sums = padded.narrow(1, 0, channels);
     for (std::int64_t i = 1; i < size; ++i) sums = at::add(sums, padded.narrow(1, i, channels));

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/empty.h"
 #include "runtime/onnx/windows.h"
 
 namespace berth::runtime::onnx {
@@ -86,7 +87,7 @@ Kernel packed_convolution(const Instruction& convolution, const ConvolutionConst
   weight.storage().set_data_ptr_noswap(at::DataPtr());
   return [run = *run, packed, margins](KernelContext&, Inputs in, Outputs out) {
     Tensor x = tensor_at(in, 0);
-    if (!margins.empty()) x = at::constant_pad_nd(x, margins);
+    if (!margins.empty()) x = runtime::padded(x, margins);
     out[0].tensor = call(run, {x.contiguous(at::MemoryFormat::ChannelsLast), packed}).toTensor();
   };
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -150,8 +151,8 @@ Kernel make_max_pool(const KernelRequest& request) {
     const bool is_plain = has_plain_padding(w);
     const Tensor padded =
         is_plain ? plane.x
-                 : at::constant_pad_nd(plane.x, as_paddings(w.before, sum_of(w.after, w.beyond)),
-                                       -std::numeric_limits<double>::infinity());
+                 : runtime::padded(plane.x, as_paddings(w.before, sum_of(w.after, w.beyond)),
+                                   -std::numeric_limits<double>::infinity());
     const Ints pads = is_plain ? w.before : Ints(w.before.size(), 0);
     const bool flat = padded.dim() == 4;
     if (out.size() < 2) {
@@ -204,7 +205,7 @@ Tensor window_sums(const Tensor& x, const Windows& w, const Ints& pads) {
 }
 
 Tensor padded_sums(const Tensor& x, const Windows& w) {
-  const Tensor padded = at::constant_pad_nd(x, as_paddings(w.before, sum_of(w.after, w.beyond)));
+  const Tensor padded = runtime::padded(x, as_paddings(w.before, sum_of(w.after, w.beyond)));
   return window_sums(padded, w, Ints(w.before.size(), 0));
 }
 
@@ -223,7 +224,7 @@ Tensor average(const Plane& plane, bool count_pads) {
   Tensor counted = at::ones(ones, x.options());
   Windows counting = w;
   if (count_pads) {  // the padding that was asked for counts, what is beyond it does not
-    counted = at::constant_pad_nd(counted, as_paddings(w.before, w.after), 1);
+    counted = runtime::padded(counted, as_paddings(w.before, w.after), 1);
     counting.before.assign(w.before.size(), 0);
     counting.after = counting.before;
   }
@@ -290,7 +291,7 @@ Kernel make_max_unpool(const KernelRequest& request) {
     if (const auto stated = shape_operand.get(in)) {
       Ints before(rank, 0), after;
       for (std::size_t i = 0; i < rank; ++i) after.push_back(stated->at(i + 2) - shape[i + 2]);
-      y = at::constant_pad_nd(y, as_paddings(before, after));
+      y = runtime::padded(y, as_paddings(before, after));
     }
     out[0].tensor = y;
   };

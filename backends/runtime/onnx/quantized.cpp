@@ -4,6 +4,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/extremes.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/tensors.h"
 
@@ -79,8 +80,9 @@ DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
 }
 
 Dynamic dynamically_quantized(const Tensor& x) {
-  const Tensor low = at::clamp_max(at::min(x), 0);
-  const Tensor high = at::clamp_min(at::max(x), 0);
+  const Tensor flat = x.reshape({-1});
+  const Tensor low = at::clamp_max(smallest(flat, {0}, /*keep=*/false), 0);
+  const Tensor high = at::clamp_min(largest(flat, {0}, /*keep=*/false), 0);
   Tensor scale = at::div(at::sub(high, low), 255);
   scale = at::where(at::eq(scale, 0), at::ones_like(scale), scale);
   const Tensor zero = at::clamp(at::round(at::div(at::neg(low), scale)), 0, 255);

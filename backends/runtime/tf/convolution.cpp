@@ -2,6 +2,7 @@
 // ones [height, width, in, multiplier].
 #include <ATen/Functions.h>
 
+#include "runtime/empty.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -36,9 +37,9 @@ struct Convolution {
   [[nodiscard]] std::tuple<Tensor, Tensor, Tensor> backward(
       const Tensor& gradient, const Tensor& padded, const Tensor& weight, const Margins& margins,
       std::int64_t group_count, bool of_input) const {
-    return at::convolution_backward(sliding.to_planes(gradient), padded, weight, c10::nullopt,
-                                    stride(), margins.both_sides(), dilation(), false, {0, 0},
-                                    group_count, {of_input, !of_input, false});
+    return at::convolution_backward(sliding.to_planes(gradient), padded, weight_for(padded, weight),
+                                    c10::nullopt, stride(), margins.both_sides(), dilation(), false,
+                                    {0, 0}, group_count, {of_input, !of_input, false});
   }
 
   Sliding sliding;
@@ -56,10 +57,10 @@ Kernel make_convolution(const KernelRequest& request) {
     const Tensor& filter = tensor_at(in, 1);
     const Ints filter_shape = shape_of(filter);
     const Margins margins = convolution.margins(shape_of(planes), filter_shape);
-    out[0].tensor = convolution.sliding.from_planes(
-        at::convolution(margins.pad(planes, 0), convolution.to_weight(filter), c10::nullopt,
-                        convolution.stride(), margins.both_sides(), convolution.dilation(), false,
-                        {0, 0}, convolution.groups(planes.size(1), filter_shape)));
+    out[0].tensor = convolution.sliding.from_planes(at::convolution(
+        margins.pad(planes, 0), weight_for(planes, convolution.to_weight(filter)), c10::nullopt,
+        convolution.stride(), margins.both_sides(), convolution.dilation(), false, {0, 0},
+        convolution.groups(planes.size(1), filter_shape)));
   };
 }
 

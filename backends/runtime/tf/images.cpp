@@ -1,10 +1,12 @@
 // Images: other sizes, parts, blocks, and normalization over neighbouring channels. [batch, height, width, channels]
 #include <ATen/Functions.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -179,8 +181,8 @@ Kernel make_crop(const KernelRequest& request) {
       crops = pixels(at::floor(at::add(rows, 0.5)), at::floor(at::add(columns, 0.5)));
     } else {
       const Tensor top = at::floor(rows), left = at::floor(columns);
-      const Tensor down = at::sub(rows, top).reshape({rows.size(0), -1, 1, 1});
-      const Tensor right = at::sub(columns, left).reshape({columns.size(0), 1, -1, 1});
+      const Tensor down = at::sub(rows, top).reshape({rows.size(0), rows.size(1), 1, 1});
+      const Tensor right = at::sub(columns, left).reshape({columns.size(0), 1, columns.size(1), 1});
       const Tensor below = at::ceil(rows), beside = at::ceil(columns);
       const auto mixed = [&](const Tensor& row) {
         const Tensor a = pixels(row, left);
@@ -208,7 +210,7 @@ Kernel make_space_to_batch(const KernelRequest& request) {
       pads[last] = margin.at(2 * i);
       pads[last + 1] = margin.at(2 * i + 1);
     }
-    const Tensor padded = at::constant_pad_nd(x, pads);
+    const Tensor padded = runtime::padded(x, pads);
     Ints shape = {x.size(0)}, order, rest = {0}, merged = {x.size(0)};
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t size = padded.size(static_cast<std::int64_t>(i) + 1) / block[i];
@@ -270,19 +272,24 @@ Kernel make_patches(const KernelRequest& request) {
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor planes = sliding.to_planes(tensor_at(in, 0));
     const Margins margins(sliding, planes.size(2), planes.size(3), window[0], window[1]);
-    const Tensor padded = at::constant_pad_nd(
+    const Tensor padded = runtime::padded(
         planes, {margins.before[1], margins.after[1], margins.before[0], margins.after[0]});
     const auto count = [&](int axis) {
       const std::int64_t reach = sliding.dilation[axis] * (window[axis] - 1) + 1;
-      return (padded.size(2 + axis) - reach) / sliding.stride[axis] + 1;
+      const std::int64_t room = padded.size(2 + axis) - reach + sliding.stride[axis];
+      return std::max<std::int64_t>(room, 0) / sliding.stride[axis];
     };
+    const std::int64_t channels = planes.size(1), area = window[0] * window[1];
+    const Ints shape = {planes.size(0), count(0), count(1), area * channels};
+    if (c10::multiply_integers(shape) == 0) {  // which at::im2col refuses
+      out[0].tensor = at::empty(shape, planes.options());
+      return;
+    }
     const Tensor columns =
         at::im2col(padded, {window[0], window[1]}, {sliding.dilation[0], sliding.dilation[1]},
                    {0, 0}, {sliding.stride[0], sliding.stride[1]});
-    const std::int64_t channels = planes.size(1), area = window[0] * window[1];
-    out[0].tensor = columns.reshape({planes.size(0), channels, area, -1})
-                        .permute({0, 3, 2, 1})
-                        .reshape({planes.size(0), count(0), count(1), area * channels});
+    out[0].tensor =
+        columns.reshape({planes.size(0), channels, area, -1}).permute({0, 3, 2, 1}).reshape(shape);
   };
 }
 
@@ -297,7 +304,7 @@ struct Neighbourhood {
 
   /// Sums of the channels that are at most `radius` away.
   [[nodiscard]] Tensor sums(const Tensor& x) const {
-    const Tensor padded = at::constant_pad_nd(x, {radius + 1, radius});
+    const Tensor padded = runtime::padded(x, {radius + 1, radius});
     const Tensor running = at::cumsum(padded, -1);
     const std::int64_t channels = x.size(-1);
     return at::sub(running.narrow(-1, 2 * radius + 1, channels), running.narrow(-1, 0, channels));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/empty.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -140,7 +141,7 @@ Kernel make_pad(const KernelRequest& request) {
       reversed.push_back(pairs[i - 1]);
     }
     const at::Scalar value = in.size() > 2 ? tensor_at(in, 2).item() : at::Scalar(0);
-    out[0].tensor = at::constant_pad_nd(tensor_at(in, 0), reversed, value);
+    out[0].tensor = runtime::padded(tensor_at(in, 0), reversed, value);
   };
 }
 

@@ -1,6 +1,8 @@
 // Batch normalization, softmax, and the losses that contain one.
 #include <ATen/Functions.h>
 
+#include <cmath>
+
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -32,7 +34,13 @@ Kernel make_batch_norm(const KernelRequest& request) {
   return [norm](KernelContext&, Inputs in, Outputs out) {
     const Tensor planes = norm.sliding.to_planes(tensor_at(in, 0));
     const Tensor& scale = tensor_at(in, 1);
-    if (!norm.training) {
+    if (planes.numel() == 0) {  // ATen divides by their number
+      out[0] = in[0];
+      const double none[] = {std::nan(""), std::nan(""), 0, 0};
+      for (std::size_t i = 1; i < out.size() && i < 5; ++i) {
+        out[i].tensor = at::full_like(scale, none[i - 1]);
+      }
+    } else if (!norm.training) {
       const auto result = at::native_batch_norm(planes, scale, tensor_at(in, 2), tensor_at(in, 3),
                                                 tensor_at(in, 4), false, 0, norm.epsilon);
       out[0].tensor = norm.sliding.from_planes(std::get<0>(result));
@@ -64,6 +72,12 @@ Kernel make_batch_norm_gradient(const KernelRequest& request) {
     const Tensor gradient = norm.sliding.to_planes(tensor_at(in, 0));
     const Tensor planes = norm.sliding.to_planes(tensor_at(in, 1));
     const Tensor &scale = tensor_at(in, 2), &mean = tensor_at(in, 3), &variance = tensor_at(in, 4);
+    for (std::size_t i = 3; i < out.size(); ++i) out[i].tensor = at::zeros({}, scale.options());
+    if (planes.numel() == 0) {
+      out[0] = in[1];
+      out[1].tensor = out[2].tensor = at::zeros_like(scale);
+      return;
+    }
     // In training the statistics are those of the batch, otherwise the running ones.
     const Tensor inverse_deviation = (variance + norm.epsilon).rsqrt_();
     const auto [images, of_scale, of_offset] = at::native_batch_norm_backward(
@@ -72,7 +86,6 @@ Kernel make_batch_norm_gradient(const KernelRequest& request) {
     out[0].tensor = norm.sliding.from_planes(images);
     out[1].tensor = of_scale;
     out[2].tensor = of_offset;
-    for (std::size_t i = 3; i < out.size(); ++i) out[i].tensor = at::empty({0}, scale.options());
   };
 }
 

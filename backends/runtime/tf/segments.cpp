@@ -150,12 +150,12 @@ Kernel make_bins(const KernelRequest& request) {
       out[0].tensor = bins(x, weights, count, wanted, is_binary);
       return;
     }
-    std::vector<Tensor> rows;
+    out[0].tensor = at::empty({x.size(0), count}, x.options().dtype(wanted));
     for (std::int64_t i = 0; i < x.size(0); ++i) {
-      rows.push_back(bins(x.select(0, i), weights.numel() == 0 ? weights : weights.select(0, i),
-                          count, wanted, is_binary));
+      out[0].tensor.select(0, i).copy_(bins(x.select(0, i),
+                                            weights.numel() == 0 ? weights : weights.select(0, i),
+                                            count, wanted, is_binary));
     }
-    out[0].tensor = at::stack(rows);
   };
 }
 

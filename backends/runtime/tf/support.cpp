@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/graph.h"
+#include "runtime/empty.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime::tf {
@@ -147,7 +148,7 @@ Ints Margins::both_sides() const {
 
 Tensor Margins::pad(const Tensor& planes, double value) const {
   if (symmetric()) return planes;
-  return at::constant_pad_nd(planes, {before[1], after[1], before[0], after[0]}, value);
+  return runtime::padded(planes, {before[1], after[1], before[0], after[0]}, value);
 }
 
 Ints Margins::padded(const Ints& shape) const {

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "runtime/empty.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -79,10 +80,10 @@ Kernel make_convolution(const KernelRequest& request) {
   return [volume = Volume(request.instruction)](KernelContext&, Inputs in, Outputs out) {
     const Tensor x = volume.in_order(tensor_at(in, 0));
     const Tensor& filter = tensor_at(in, 1);
-    const Tensor padded = at::constant_pad_nd(x, volume.pads(sizes_of(x), sizes_of(filter)));
-    out[0].tensor =
-        volume.back(at::convolution(padded, as_weight(filter), c10::nullopt, volume.stride, kNone,
-                                    volume.dilation, false, kNone, x.size(1) / filter.size(3)));
+    const Tensor padded = runtime::padded(x, volume.pads(sizes_of(x), sizes_of(filter)));
+    out[0].tensor = volume.back(at::convolution(padded, weight_for(padded, as_weight(filter)),
+                                                c10::nullopt, volume.stride, kNone, volume.dilation,
+                                                false, kNone, x.size(1) / filter.size(3)));
   };
 }
 
@@ -90,8 +91,8 @@ Kernel make_convolution(const KernelRequest& request) {
 std::tuple<Tensor, Tensor, Tensor> backward(const Volume& volume, const Tensor& gradient,
                                             const Tensor& padded, const Tensor& weight,
                                             bool of_input) {
-  return at::convolution_backward(volume.in_order(gradient), padded, weight, c10::nullopt,
-                                  volume.stride, kNone, volume.dilation, false, kNone,
+  return at::convolution_backward(volume.in_order(gradient), padded, weight_for(padded, weight),
+                                  c10::nullopt, volume.stride, kNone, volume.dilation, false, kNone,
                                   padded.size(1) / weight.size(1), {of_input, !of_input, false});
 }
 
@@ -120,7 +121,7 @@ Kernel make_filter_gradient(const KernelRequest& request) {
              KernelContext&, Inputs in, Outputs out) {
     const Tensor x = volume.in_order(tensor_at(in, 0));
     const Ints shape = sizes.get(in);
-    const Tensor padded = at::constant_pad_nd(x, volume.pads(sizes_of(x), shape));
+    const Tensor padded = runtime::padded(x, volume.pads(sizes_of(x), shape));
     const Tensor weight = as_weight(at::empty(shape, x.options()));
     out[0].tensor = std::get<1>(backward(volume, tensor_at(in, 2), padded, weight, false))
                         .permute({2, 3, 4, 1, 0});
@@ -134,7 +135,7 @@ struct Pooling : Volume {
 
   /// Means over what of a window lies in the volume.
   [[nodiscard]] Tensor means(const Tensor& x, const Ints& pads) const {
-    return at::div(sums(at::constant_pad_nd(x, pads)), counts(sizes_of(x), pads, x.options()));
+    return at::div(sums(runtime::padded(x, pads)), counts(sizes_of(x), pads, x.options()));
   }
   [[nodiscard]] Tensor sums(const Tensor& padded) const {
     return at::avg_pool3d(padded, window, stride, kNone, false, true, 1);
@@ -142,7 +143,7 @@ struct Pooling : Volume {
   [[nodiscard]] Tensor counts(Ints shape, const Ints& pads,
                               const at::TensorOptions& options) const {
     shape[0] = shape[1] = 1;
-    return sums(at::constant_pad_nd(at::ones(shape, options), pads));
+    return sums(runtime::padded(at::ones(shape, options), pads));
   }
 
   Ints window;
@@ -153,7 +154,7 @@ Kernel make_max_pool(const KernelRequest& request) {
     const Tensor x = pooling.in_order(tensor_at(in, 0));
     const Ints pads = pooling.pads(sizes_of(x), pooling.window);
     out[0].tensor = pooling.back(std::get<0>(at::max_pool3d_with_indices(
-        at::constant_pad_nd(x, pads, kLowest), pooling.window, pooling.stride)));
+        runtime::padded(x, pads, kLowest), pooling.window, pooling.stride)));
   };
 }
 
@@ -162,7 +163,7 @@ Kernel make_max_pool_gradient(const KernelRequest& request) {
   return [pooling = Pooling(request.instruction)](KernelContext&, Inputs in, Outputs out) {
     const Tensor x = pooling.in_order(tensor_at(in, 0));
     const Ints pads = pooling.pads(sizes_of(x), pooling.window), once = {1, 1, 1};
-    const Tensor padded = at::constant_pad_nd(x, pads, kLowest);
+    const Tensor padded = runtime::padded(x, pads, kLowest);
     const Tensor indices =
         std::get<1>(at::max_pool3d_with_indices(padded, pooling.window, pooling.stride));
     const Tensor gradient = at::max_pool3d_with_indices_backward(

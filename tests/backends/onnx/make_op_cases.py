@@ -368,9 +368,24 @@ def lengths():
              mode=mode)
 
 
+def empty_ops():
+    image, weight = real(0, 4, 6, 8), real(4, 4, 3, 3)
+    case("Conv", [image, Weight(weight), Weight(real(4))], domain="")
+    case("Conv", [image, weight], domain="", strides=[3, 2], dilations=[2, 2], pads=[1, 2, 0, 0])
+    case("ConvTranspose", [image, weight], domain="", strides=[2, 2])
+    case("DeformConv", [image, weight, real(0, 18, 4, 6)], domain="")
+    case("LRN", [image], domain="", size=3)
+    case("Flatten", [image], domain="")
+    case("InstanceNormalization", [image, real(4), real(4)], domain="")
+    case("Pad", [real(0, 3), Weight(numpy.array([0, 1, 0, 1], numpy.int64))], domain="")
+    case("Pad", [real(2, 3), Weight(numpy.array([0, -3, 0, 0], numpy.int64))], domain="")
+    case("ReverseSequence", [real(0, 3), numpy.zeros(0, numpy.int64)], domain="", batch_axis=0, time_axis=1)
+    case("DynamicQuantizeLinear", [real(0)], outputs=3, domain="")
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
-                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths):
+                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths, empty_ops):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]

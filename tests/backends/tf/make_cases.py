@@ -819,12 +819,34 @@ def narrow_integers(add):
     add("ArgMax", input=np.array([np.nan, 1, 3], np.float32), dimension=int_(0))
 
 
+def empty_batches(add):
+    x, filters = floats(0, 4, 5, 4), floats(3, 3, 4, 2)
+    # TensorFlow gives a convolution of none the shape of its input, whatever the filter.
+    add("Conv2D", input=x, filter=floats(3, 3, 4, 4), strides=[1, 1, 1, 1], padding="SAME")
+    add("Conv2DBackpropInput", input_sizes=ints(0, 4, 5, 4), filter=filters, out_backprop=floats(0, 4, 5, 2),
+        strides=[1, 1, 1, 1], padding="SAME")
+    add("Conv2DBackpropFilter", input=x, filter_sizes=ints(3, 3, 4, 2), out_backprop=floats(0, 4, 5, 2),
+        strides=[1, 1, 1, 1], padding="SAME")
+    add("DepthwiseConv2dNative", input=x, filter=floats(3, 3, 4, 1), strides=[1, 1, 1, 1], padding="SAME")
+    add("Conv3D", input=floats(0, 4, 5, 4, 2), filter=floats(3, 3, 3, 2, 2), strides=[1] * 5, padding="SAME")
+    add("ExtractImagePatches", images=floats(1, 4, 5, 2), ksizes=[1, 3, 1, 1], strides=[1, 2, 1, 1],
+        rates=[1, 2, 1, 1], padding="VALID")
+    add("CropAndResize", image=floats(2, 4, 4, 1), boxes=floats(0, 4), box_ind=ints(), crop_size=ints(2, 2))
+    add("Pad", input=floats(0, 3), paddings=ints(0, 0, 1, 1).reshape(2, 2))
+    add("DenseBincount", input=whole(0, 3), size=int_(3), weights=floats(0))
+    for training in (True, False):
+        add("FusedBatchNormV3", x=x, scale=floats(4), offset=floats(4), mean=floats(4), variance=positive(4),
+            is_training=training)
+        add("FusedBatchNormGradV3", y_backprop=x, x=x, scale=floats(4), reserve_space_1=floats(4),
+            reserve_space_2=positive(4), reserve_space_3=floats(4), is_training=training)
+
+
 def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
                      indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, signals, halves,
-                     narrow_integers):
+                     narrow_integers, empty_batches):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")
