@@ -75,6 +75,11 @@ Kernel make_affine(const KernelRequest& request) {
   });
 }
 
+// No number has none.
+Tensor sign(const Tensor& x) {
+  return at::where(at::isnan(x), x, at::sign(x));
+}
+
 // "Gelu" of opset 20 and of com.microsoft.
 Kernel make_gelu(const KernelRequest& request) {
   const std::string approximate = text_attribute(request.instruction, "approximate", "none");
@@ -302,7 +307,7 @@ constexpr KernelRow kRows[] = {
     {"Selu", make_selu},
     {"Shrink", make_shrink},
     {"Sigmoid", BERTH_UNARY(at::sigmoid)},
-    {"Sign", BERTH_UNARY(at::sign)},
+    {"Sign", make_unary<sign>},
     {"Sin", BERTH_UNARY(at::sin)},
     {"Sinh", BERTH_UNARY(at::sinh)},
     {"Softplus", make_unary<[](const Tensor& x) { return at::softplus(x); }>},

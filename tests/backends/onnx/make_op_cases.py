@@ -383,9 +383,15 @@ def empty_ops():
     case("DynamicQuantizeLinear", [real(0)], outputs=3, domain="")
 
 
+def edges():
+    case("Sign", [numpy.array([numpy.nan, -2, 0], numpy.float32)], domain="")
+    case("Sign", [numpy.array([-2, 0, 5], numpy.int32)], domain="")
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
-                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths, empty_ops):
+                 rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths, empty_ops,
+                 edges):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]
