@@ -50,13 +50,18 @@ Tensor hardmax(const Tensor& x, std::int64_t axis) {
 
 Tensor per_channel(const Tensor& values, const Tensor& x) {
   Ints shape(static_cast<std::size_t>(x.dim()), 1);
-  if (x.dim() > 1) shape[1] = values.numel();
+  shape.at(1) = values.numel();
   return values.reshape(shape);
+}
+
+// A vector is a batch of one channel.
+Tensor with_channels(const Tensor& x) {
+  return x.dim() == 1 ? x.unsqueeze(1) : x;
 }
 
 // Mean and variance of the batch, and running ones moved towards them.
 void batch_norm_training(Inputs in, double epsilon, double momentum, Outputs out) {
-  const Tensor& x = tensor_at(in, 0);
+  const Tensor x = with_channels(tensor_at(in, 0));
   Ints axes;
   for (std::int64_t i = 0; i < x.dim(); ++i) {
     if (i != 1) axes.push_back(i);
@@ -65,7 +70,8 @@ void batch_norm_training(Inputs in, double epsilon, double momentum, Outputs out
   const Tensor scaled = at::mul(at::rsqrt(at::add(per_channel(variance, x), epsilon)),
                                 per_channel(tensor_at(in, 1), x));
   out[0].tensor =
-      at::add(at::mul(at::sub(x, per_channel(mean, x)), scaled), per_channel(tensor_at(in, 2), x));
+      at::add(at::mul(at::sub(x, per_channel(mean, x)), scaled), per_channel(tensor_at(in, 2), x))
+          .reshape(tensor_at(in, 0).sizes());
   const auto moved = [momentum](const Tensor& running, const Tensor& now) {
     return at::add(at::mul(running, momentum), now, 1 - momentum);
   };
@@ -88,9 +94,11 @@ Kernel make_batch_norm(const KernelRequest& request) {
         /*like=*/{0, 3, 4, 3, 4});
   }
   return widened([epsilon](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = at::batch_norm(tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2),
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor = at::batch_norm(with_channels(x), tensor_at(in, 1), tensor_at(in, 2),
                                    tensor_at(in, 3), tensor_at(in, 4), /*training=*/false,
-                                   /*momentum=*/0, epsilon, /*cudnn_enabled=*/true);
+                                   /*momentum=*/0, epsilon, /*cudnn_enabled=*/true)
+                        .reshape(x.sizes());
   });
 }
 

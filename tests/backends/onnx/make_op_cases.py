@@ -386,6 +386,7 @@ def empty_ops():
 def edges():
     case("Sign", [numpy.array([numpy.nan, -2, 0], numpy.float32)], domain="")
     case("Sign", [numpy.array([-2, 0, 5], numpy.int32)], domain="")
+    case("BatchNormalization", [real(5), real(1), real(1), real(1), real(1) ** 2], domain="")
 
 
 if __name__ == "__main__":
