@@ -1,6 +1,7 @@
 // Weights of 2, 4 or 8 bits, of which a block shares a scale and a zero point (com.microsoft).
 #include <ATen/Functions.h>
 
+#include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/products.h"
@@ -76,9 +77,9 @@ Kernel make_gather(const KernelRequest& request) {
   }
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& indices = tensor_at(in, 1);
+    const Tensor rows_wanted = from_front(indices.reshape({-1}), tensor_at(in, 0).size(0));
     const auto rows = [&](const Tensor& table) {
-      return table.defined() ? at::index_select(table, 0, indices.reshape({-1}).to(at::kLong))
-                             : table;
+      return table.defined() ? at::index_select(table, 0, rows_wanted) : table;
     };
     const Tensor y = dequantized(rows(tensor_at(in, 0)), rows(tensor_at(in, 2)),
                                  rows(optional_at(in, 3)), bits, block);

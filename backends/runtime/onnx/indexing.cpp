@@ -2,17 +2,12 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
 namespace berth::runtime::onnx {
 namespace {
-
-// Indices count from the end where negative.
-Tensor from_front(const Tensor& index, std::int64_t length) {
-  const Tensor wide = index.to(at::kLong);
-  return at::where(at::lt(wide, 0), at::add(wide, length), wide);
-}
 
 Kernel make_gather(const KernelRequest& request) {
   const std::int64_t axis = int_attribute(request.instruction, "axis", 0);

@@ -9,6 +9,11 @@
 
 namespace berth::runtime::onnx {
 
+Tensor from_front(const Tensor& index, std::int64_t length) {
+  const Tensor wide = index.to(at::kLong);
+  return at::where(at::lt(wide, 0), at::add(wide, length), wide);
+}
+
 Tensor slice_axis(const Tensor& x, std::int64_t axis, std::int64_t start, std::int64_t end,
                   std::int64_t step) {
   // ATen's slices go forwards: backwards is a forward slice, flipped.

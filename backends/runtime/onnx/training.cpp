@@ -120,8 +120,7 @@ Kernel make_gather_grad(const KernelRequest& request) {
     const Ints shape = shape_operand.need(in);
     const std::int64_t at_axis = normal_axis(axis, static_cast<std::int64_t>(shape.size()));
     const std::int64_t length = shape[static_cast<std::size_t>(at_axis)];
-    Tensor index = tensor_at(in, 1).to(at::kLong).reshape({-1});
-    index = at::where(at::lt(index, 0), at::add(index, length), index);
+    const Tensor index = from_front(tensor_at(in, 1).reshape({-1}), length);
     Ints flat = shape;
     flat[static_cast<std::size_t>(at_axis)] = index.numel();
     out[0].tensor = at::index_add(at::zeros(shape, dy.options()), at_axis, index, dy.reshape(flat));

@@ -387,6 +387,8 @@ def edges():
     case("Sign", [numpy.array([numpy.nan, -2, 0], numpy.float32)], domain="")
     case("Sign", [numpy.array([-2, 0, 5], numpy.int32)], domain="")
     case("BatchNormalization", [real(5), real(1), real(1), real(1), real(1) ** 2], domain="")
+    case("GatherBlockQuantized", [Weight(whole(4, 16)), numpy.array([1, -1], numpy.int64), Weight(real(4, 2))], bits=4,
+         block_size=16, gather_axis=0, quantize_axis=1)
 
 
 if __name__ == "__main__":
