@@ -179,8 +179,10 @@ Kernel make_embed_layer_norm(const KernelRequest& request) {
         has(in, 8) ? tensor_at(in, 8).to(at::kLong) : at::arange(length, words.options());
     Tensor sum =
         at::add(at::embedding(tensor_at(in, 2), words), at::embedding(tensor_at(in, 3), positions));
-    if (has(in, 1) && has(in, 4)) {
-      sum = at::add(sum, at::embedding(tensor_at(in, 4), tensor_at(in, 1).to(at::kLong)));
+    if (has(in, 4)) {  // words without a segment are in the first
+      const Tensor& segments = tensor_at(in, 4);
+      sum = at::add(sum, has(in, 1) ? at::embedding(segments, tensor_at(in, 1).to(at::kLong))
+                                    : segments.select(0, 0));
     }
     out[0].tensor =
         at::layer_norm(sum, {sum.size(-1)}, tensor_at(in, 5), tensor_at(in, 6), epsilon);

@@ -389,6 +389,8 @@ def edges():
     case("BatchNormalization", [real(5), real(1), real(1), real(1), real(1) ** 2], domain="")
     case("GatherBlockQuantized", [Weight(whole(4, 16)), numpy.array([1, -1], numpy.int64), Weight(real(4, 2))], bits=4,
          block_size=16, gather_axis=0, quantize_axis=1)
+    words = numpy.array([[1, 2]], numpy.int32)
+    case("EmbedLayerNormalization", [words, None, real(6, 4), real(6, 4), real(2, 4), real(4), real(4)], outputs=2)
 
 
 if __name__ == "__main__":
