@@ -54,9 +54,10 @@ struct AttentionOptions {
   }
 };
 
-// q, k, v: [batch, heads, length, size]; `mask` and `bias` may be undefined.
+// q, k, v: [batch, heads, length, size]; `mask` and `bias` may be undefined. `past`: of the keys, those before the first
+// query's own.
 Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-              const Tensor& bias, const AttentionOptions& options) {
+              const Tensor& bias, std::int64_t past, const AttentionOptions& options) {
   const double scale =
       options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
   Tensor scores = at::mul(at::matmul(q, k.transpose(2, 3)), scale);
@@ -67,12 +68,14 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
     // A mask of [batch, 1, longest, longest] covers more than this step.
     Tensor added =
         mask_scores(mask, q.size(0), mask.dim() == 4 ? mask.size(3) : keys, options.filter);
-    if (mask.dim() == 4) added = added.narrow(2, keys - queries, queries).narrow(3, 0, keys);
+    if (mask.dim() == 4) added = added.narrow(2, past, queries).narrow(3, 0, keys);
     scores = at::add(scores, added.to(scores.scalar_type()));
   }
   if (options.causal) {
     const Tensor seen =
-        at::tril(at::ones({queries, keys}, scores.options().dtype(at::kBool)), keys - queries);
+        at::tril(at::ones({queries, keys}, scores.options().dtype(at::kBool)), past);
+    // Among keys of other lengths too, ONNX Runtime lets the last query see all.
+    if (queries > 0) seen.select(0, queries - 1).fill_(true);
     scores = at::masked_fill(scores, at::logical_not(seen), std::numeric_limits<float>::lowest());
   }
   return merge_heads(at::matmul(at::softmax(scores, -1), v));
@@ -94,12 +97,14 @@ Kernel make_attention(const KernelRequest& request) {
     const Tensor q = split_heads(qkv[0], options.heads);
     Tensor k = split_heads(qkv[1], options.heads);
     Tensor v = split_heads(qkv[2], options.heads);
+    std::int64_t before = 0;
     if (has(in, 4)) {
       const Tensor& past = tensor_at(in, 4);
+      before = past.size(3);
       k = at::cat({past.select(0, 0), k}, 2);
       v = at::cat({past.select(0, 1), v}, 2);
     }
-    out[0].tensor = attend(q, k, v, optional_at(in, 3), optional_at(in, 5), options);
+    out[0].tensor = attend(q, k, v, optional_at(in, 3), optional_at(in, 5), before, options);
     if (out.size() > 1) out[1].tensor = at::stack({k, v});
   });
 }
@@ -131,9 +136,10 @@ Kernel make_multi_head_attention(const KernelRequest& request) {
       }
       *part = split_heads(*part, options.heads);
     }
+    const std::int64_t past = has(in, 6) ? tensor_at(in, 6).size(2) : 0;
     if (has(in, 6)) k = at::cat({tensor_at(in, 6), k}, 2);
     if (has(in, 7)) v = at::cat({tensor_at(in, 7), v}, 2);
-    out[0].tensor = attend(q, k, v, optional_at(in, 4), optional_at(in, 5), options);
+    out[0].tensor = attend(q, k, v, optional_at(in, 4), optional_at(in, 5), past, options);
     if (out.size() > 1) out[1].tensor = k;
     if (out.size() > 2) out[2].tensor = v;
   });

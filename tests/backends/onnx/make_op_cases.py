@@ -391,6 +391,11 @@ def edges():
          block_size=16, gather_axis=0, quantize_axis=1)
     words = numpy.array([[1, 2]], numpy.int32)
     case("EmbedLayerNormalization", [words, None, real(6, 4), real(6, 4), real(2, 4), real(4), real(4)], outputs=2)
+    for queries, keys in ((2, 3), (3, 5), (1, 4), (4, 2)):
+        case("MultiHeadAttention", [real(1, queries, 4), real(1, keys, 4), real(1, keys, 4)], num_heads=2,
+             unidirectional=1)
+    case("MultiHeadAttention", [real(1, 3, 4), real(1, 5, 4), real(1, 5, 4), None, None, None, real(1, 2, 4, 2),
+                                real(1, 2, 4, 2)], outputs=3, num_heads=2, unidirectional=1)
 
 
 if __name__ == "__main__":
