@@ -72,8 +72,7 @@ Chosen choose(const Tensor& corners, const Tensor& given_scores, const Limits& l
     // The nearest in score first. Those that it was compared with earlier do not count twice.
     for (std::size_t i = chosen.boxes.size(); i-- > next.compared && !is_out;) {
       const float common = overlap(box(next.box), box(chosen.boxes[i]));
-      if (limits.sigma > 0)
-        next.score *= common <= limits.overlap ? std::exp(falls * common * common) : 0;
+      if (limits.sigma > 0) next.score *= std::exp(falls * common * common);
       is_out = limits.sigma > 0 ? next.score <= limits.score : common > limits.overlap;
     }
     next.compared = chosen.boxes.size();

@@ -841,12 +841,20 @@ def empty_batches(add):
             reserve_space_2=positive(4), reserve_space_3=floats(4), is_training=training)
 
 
+def more_edges(add):
+    boxes = np.array([[0, 0, 1, 1], [0, 0, 1, 0.6], [0, 0.5, 1, 1.5]], np.float32)
+    for most in (0.3, 0.5, 1.0):
+        add("NonMaxSuppressionV5", boxes=boxes, scores=np.array([0.9, 0.8, 0.7], np.float32), max_output_size=int_(3),
+            iou_threshold=float_(most), score_threshold=float_(0), soft_nms_sigma=float_(0.5),
+            pad_to_max_output_size=False)
+
+
 def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
                      indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, signals, halves,
-                     narrow_integers, empty_batches):
+                     narrow_integers, empty_batches, more_edges):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")
