@@ -1,4 +1,5 @@
 // Rows reduced by the segment that each belongs to, and elements counted by their value.
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 
 #include <limits>
@@ -54,14 +55,14 @@ struct Rows {
 using Reduction = Tensor (*)(const Rows& rows, std::int64_t count);
 
 at::Scalar least(const Tensor& x) {
-  if (at::isFloatingType(x.scalar_type())) return std::numeric_limits<float>::lowest();
-  return x.scalar_type() == at::kLong ? std::numeric_limits<std::int64_t>::lowest()
-                                      : std::int64_t{std::numeric_limits<std::int32_t>::lowest()};
+  return AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "least", [] {
+    return at::Scalar(std::numeric_limits<scalar_t>::lowest());
+  });
 }
 at::Scalar most(const Tensor& x) {
-  if (at::isFloatingType(x.scalar_type())) return std::numeric_limits<float>::max();
-  return x.scalar_type() == at::kLong ? std::numeric_limits<std::int64_t>::max()
-                                      : std::int64_t{std::numeric_limits<std::int32_t>::max()};
+  return AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "most", [] {
+    return at::Scalar(std::numeric_limits<scalar_t>::max());
+  });
 }
 
 Tensor sum(const Rows& rows, std::int64_t count) {

@@ -847,6 +847,9 @@ def more_edges(add):
         add("NonMaxSuppressionV5", boxes=boxes, scores=np.array([0.9, 0.8, 0.7], np.float32), max_output_size=int_(3),
             iou_threshold=float_(most), score_threshold=float_(0), soft_nms_sigma=float_(0.5),
             pad_to_max_output_size=False)
+    for dtype in (np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int8, np.uint8, np.int16, np.int32, np.int64):
+        for op in ("UnsortedSegmentMax", "UnsortedSegmentMin"):
+            add(op, data=np.array([1, 2], dtype), segment_ids=ints(0, 2), num_segments=int_(3))
 
 
 def make_op_cases():
