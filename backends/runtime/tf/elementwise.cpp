@@ -37,13 +37,21 @@ Tensor softsign(const Tensor& x) {
 
 /// No number has none.
 Tensor sign(const Tensor& x) {
-  return at::isFloatingType(x.scalar_type()) ? at::where(at::isnan(x), x, at::sign(x))
-                                             : at::sign(x);
+  return at::where(at::isnan(x), x, at::sgn(x));
 }
 
+/// ATen has neither of complex numbers.
+Tensor expm1(const Tensor& x) {
+  return x.is_complex() ? at::sub(at::exp(x), 1) : at::expm1(x);
+}
+Tensor log1p(const Tensor& x) {
+  return x.is_complex() ? at::log(at::add(x, 1)) : at::log1p(x);
+}
+
+/// Complex numbers are multiplied by their conjugates.
 Tensor squared_difference(const Tensor& a, const Tensor& b) {
   const Tensor difference = at::sub(a, b);
-  return difference * difference;
+  return at::conj(difference) * difference;
 }
 
 /// Integers are divided towards zero.
@@ -160,7 +168,7 @@ constexpr KernelRow kRows[] = {
     {"Erfc", unary<at::erfc>},
     {"Erfinv", unary<at::erfinv>},
     {"Exp", unary<at::exp>},
-    {"Expm1", unary<at::expm1>},
+    {"Expm1", unary<expm1>},
     {"Floor", unary<at::floor>},
     {"FloorDiv", binary<floor_divide>},
     {"FloorMod", binary<at::remainder>},

@@ -850,6 +850,10 @@ def more_edges(add):
     for dtype in (np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int8, np.uint8, np.int16, np.int32, np.int64):
         for op in ("UnsortedSegmentMax", "UnsortedSegmentMin"):
             add(op, data=np.array([1, 2], dtype), segment_ids=ints(0, 2), num_segments=int_(3))
+    numbers, others = np.array([1 + 2j, 0, -1 - 0.5j], np.complex64), np.array([2 - 1j, 1 + 1j, 3], np.complex64)
+    for op in ("Sign", "Expm1", "Log1p"):
+        add(op, x=numbers)
+    add("SquaredDifference", x=numbers, y=others)
 
 
 def make_op_cases():
