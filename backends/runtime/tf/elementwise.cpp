@@ -35,7 +35,7 @@ Tensor softsign(const Tensor& x) {
   return x / (x.abs() + 1);
 }
 
-/// No number has none.
+/// No number has none; a complex one has length 1.
 Tensor sign(const Tensor& x) {
   return at::where(at::isnan(x), x, at::sgn(x));
 }
@@ -72,6 +72,13 @@ Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
 /// x / y, 0 where x is.
 Tensor divide_or_zero_of(const Tensor& x, const Tensor& y) {
   return at::where(x == 0, at::zeros({}, x.options()), at::div(x, y));
+}
+/// x log(y), 0 where x is, whatever y is.
+Tensor times_log(const Tensor& x, const Tensor& y) {
+  return at::where(x == 0, at::zeros({}, x.options()), at::mul(x, at::log(y)));
+}
+Tensor times_log1p(const Tensor& x, const Tensor& y) {
+  return at::where(x == 0, at::zeros({}, x.options()), at::mul(x, tf::log1p(y)));
 }
 Tensor multiply_or_zero(const Tensor& a, const Tensor& b) {
   return at::where(b == 0, at::zeros({}, a.options()), at::mul(a, b));
@@ -187,7 +194,7 @@ constexpr KernelRow kRows[] = {
     {"LessEqual", binary<at::le>},
     {"Lgamma", unary<at::lgamma>},
     {"Log", unary<at::log>},
-    {"Log1p", unary<at::log1p>},
+    {"Log1p", unary<log1p>},
     {"LogicalAnd", binary<at::logical_and>},
     {"LogicalNot", unary<at::logical_not>},
     {"LogicalOr", binary<at::logical_or>},
@@ -226,8 +233,8 @@ constexpr KernelRow kRows[] = {
     {"TruncateDiv", binary<truncate_divide>},
     {"TruncateMod", binary<at::fmod>},
     {"Xdivy", binary<divide_or_zero_of>},
-    {"Xlog1py", binary<at::special_xlog1py>},
-    {"Xlogy", binary<at::special_xlogy>},
+    {"Xlog1py", binary<times_log1p>},
+    {"Xlogy", binary<times_log>},
 };
 
 }  // namespace

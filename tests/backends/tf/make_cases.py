@@ -854,6 +854,9 @@ def more_edges(add):
     for op in ("Sign", "Expm1", "Log1p"):
         add(op, x=numbers)
     add("SquaredDifference", x=numbers, y=others)
+    for op in ("Xlogy", "Xlog1py"):
+        add(op, x=numbers, y=others)
+        add(op, x=np.array([0, 0, 2], np.float32), y=np.array([np.nan, 2, 3], np.float32))
 
 
 def make_op_cases():
