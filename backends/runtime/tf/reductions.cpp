@@ -64,8 +64,9 @@ Kernel make_half_square(const KernelRequest& /*request*/) {
   };
 }
 
-/// Leaves out what is no number, which ATen has as the largest and as the smallest.
+/// Leaves out what is no number, which ATen has as the largest and as the smallest. It compares no truths.
 Tensor numbers(const Tensor& x, double in_place_of_nan) {
+  if (x.scalar_type() == at::kBool) return x.to(at::kByte);
   return at::isFloatingType(x.scalar_type()) ? at::masked_fill(x, at::isnan(x), in_place_of_nan)
                                              : x;
 }

@@ -857,6 +857,8 @@ def more_edges(add):
     for op in ("Xlogy", "Xlog1py"):
         add(op, x=numbers, y=others)
         add(op, x=np.array([0, 0, 2], np.float32), y=np.array([np.nan, 2, 3], np.float32))
+    for op in ("ArgMax", "ArgMin"):
+        add(op, input=np.array([[False, True], [True, True]]), dimension=int_(1), output_type=tf.int64)
 
 
 def make_op_cases():
