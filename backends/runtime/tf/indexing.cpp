@@ -372,14 +372,15 @@ Kernel make_unique(const KernelRequest& request) {
   };
 }
 
-/// (predictions, targets, k): whether fewer than k predictions are above that of the target.
+/// (predictions, targets, k): whether fewer than k predictions are above that of the target. One that is not finite
+/// makes that false.
 Kernel make_in_top_k(const KernelRequest& request) {
   return [k = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
     const Tensor& predictions = tensor_at(in, 0);
     const Tensor target = tensor_at(in, 1).to(predictions.device(), at::kLong).unsqueeze(1);
     const Tensor own = at::gather(predictions, 1, target);
     out[0].tensor = at::logical_and(at::lt(at::sum(at::gt(predictions, own), {1}), k.one(in)),
-                                    at::isfinite(own.squeeze(1)));
+                                    at::all(at::isfinite(predictions), 1));
   };
 }
 

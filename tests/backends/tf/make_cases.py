@@ -859,6 +859,8 @@ def more_edges(add):
         add(op, x=np.array([0, 0, 2], np.float32), y=np.array([np.nan, 2, 3], np.float32))
     for op in ("ArgMax", "ArgMin"):
         add(op, input=np.array([[False, True], [True, True]]), dimension=int_(1), output_type=tf.int64)
+    odd = np.array([[np.nan, 1, 2], [0, 1, 2], [3, np.nan, 2], [np.inf, 1, 2], [1, np.inf, 0]], np.float32)
+    add("InTopKV2", predictions=odd, targets=ints(1, 2, 0, 0, 0), k=int_(3))
 
 
 def make_op_cases():
