@@ -1,9 +1,11 @@
 // Elements picked out and put in by position.
 #include <ATen/Functions.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -153,35 +155,50 @@ Kernel make_strided_slice_gradient(const KernelRequest& request) {
   };
 }
 
-/// Rows of `x` along `axis`, in the shape of the indices.
-Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis) {
+/// Rows of `x` along `axis`, in the shape of the indices behind the first `batches` dimensions, which both share.
+Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis, std::int64_t batches) {
   const std::int64_t along = normal_axis(axis, x.dim());
-  const Tensor picked = at::index_select(x, along, flat_indices(indices, x));
-  Ints shape = x.sizes().vec();
-  const auto at = shape.erase(shape.begin() + along);
-  shape.insert(at, indices.sizes().begin(), indices.sizes().end());
-  return picked.reshape(shape);
+  if (batches < 0 || batches > std::min(along, indices.dim())) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("its batch_dims is ", batches, ", and its axis ", along, " of ", indices.dim(),
+                    " dimensions of indices"));
+  }
+  const auto at_axis = static_cast<std::size_t>(along), first = static_cast<std::size_t>(batches);
+  const auto before = x.sizes().slice(0, at_axis), after = x.sizes().slice(at_axis + 1);
+  const auto picks = indices.sizes().slice(first);
+  Ints shape = before.vec();
+  shape.insert(shape.end(), picks.begin(), picks.end());
+  shape.insert(shape.end(), after.begin(), after.end());
+  if (batches == 0) return at::index_select(x, along, flat_indices(indices, x)).reshape(shape);
+  const std::int64_t batch = c10::multiply_integers(before.slice(0, first));
+  const std::int64_t outer = c10::multiply_integers(before.slice(first));
+  const std::int64_t count = c10::multiply_integers(picks), inner = c10::multiply_integers(after);
+  const Tensor index =
+      flat_indices(indices, x).reshape({batch, 1, count, 1}).expand({batch, outer, count, inner});
+  return at::gather(x.reshape({batch, outer, x.size(along), inner}), 2, index).reshape(shape);
 }
 
-void refuse_batches(const Instruction& op) {
-  if (const std::int64_t batches = int_attribute(op, "batch_dims", 0); batches != 0) {
-    refuse_attribute("batch_dims", std::to_string(batches));
-  }
+/// Those of the indices' dimensions that the attribute `batch_dims` says, which may count from the last.
+std::int64_t batches_of(std::int64_t stated, const Tensor& indices) {
+  return stated < 0 ? stated + indices.dim() : stated;
 }
 
 /// (x, indices) of Gather and ResourceGather
 Kernel make_gather_rows(const KernelRequest& request) {
-  refuse_batches(request.instruction);
-  return [](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = gather(tensor_at(in, 0), tensor_at(in, 1), 0);
+  return [stated = int_attribute(request.instruction, "batch_dims", 0)](KernelContext&, Inputs in,
+                                                                        Outputs out) {
+    const Tensor& indices = tensor_at(in, 1);
+    const std::int64_t batches = batches_of(stated, indices);
+    out[0].tensor = gather(tensor_at(in, 0), indices, batches, batches);
   };
 }
 
 /// (x, indices, axis)
 Kernel make_gather(const KernelRequest& request) {
-  refuse_batches(request.instruction);
-  return [axis = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = gather(tensor_at(in, 0), tensor_at(in, 1), axis.one(in));
+  return [stated = int_attribute(request.instruction, "batch_dims", 0),
+          axis = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& indices = tensor_at(in, 1);
+    out[0].tensor = gather(tensor_at(in, 0), indices, axis.one(in), batches_of(stated, indices));
   };
 }
 
@@ -215,7 +232,7 @@ Kernel make_gather_nd(const KernelRequest& /*request*/) {
     const Tensor &x = tensor_at(in, 0), &indices = tensor_at(in, 1);
     const Ints shape = x.sizes().vec();
     const Tensor rows = x.reshape(merged_shape(indices, shape));
-    out[0].tensor = gather(rows, linear_indices(indices, shape), 0);
+    out[0].tensor = gather(rows, linear_indices(indices, shape), 0, 0);
   };
 }
 

@@ -861,6 +861,13 @@ def more_edges(add):
         add(op, input=np.array([[False, True], [True, True]]), dimension=int_(1), output_type=tf.int64)
     odd = np.array([[np.nan, 1, 2], [0, 1, 2], [3, np.nan, 2], [np.inf, 1, 2], [1, np.inf, 0]], np.float32)
     add("InTopKV2", predictions=odd, targets=ints(1, 2, 0, 0, 0), k=int_(3))
+    rows, picks = floats(2, 3, 4), ints(0, 1, 2, 0).reshape(2, 2)
+    for axis, batches in ((1, 1), (2, 1), (1, -1), (-1, 1)):
+        add("GatherV2", params=rows, indices=picks, axis=int_(axis), batch_dims=batches)
+    add("GatherV2", params=rows, indices=ints(0, 1, 2, 3, 0, 1).reshape(2, 3), axis=int_(2), batch_dims=2)
+    for training in (True, False):
+        add("FusedBatchNormGradV3", y_backprop=floats(2, 3, 3, 2), x=floats(2, 3, 3, 2), scale=floats(2),
+            reserve_space_1=floats(2), reserve_space_2=positive(2), reserve_space_3=floats(2), is_training=training)
 
 
 def make_op_cases():
