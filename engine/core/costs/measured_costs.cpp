@@ -22,6 +22,11 @@ std::shared_ptr<const Costs> roofline_for_the_rest(const Graph& graph, const Clu
   }
 }
 
+double median(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+}
+
 }  // namespace
 
 MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph, const Cluster& cluster,
@@ -75,14 +80,30 @@ MeasuredCosts MeasuredEvents::costs(const Cluster& cluster, const std::string& s
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     const Where where = cluster.kind_device(kind).host ? kOnHost : kOnGpu;
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      std::vector<double> all = us_[at(op)][where];
-      if (all.empty()) continue;
-      std::sort(all.begin(), all.end());
-      measured.us[at(kind)][at(op)] = (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+      const auto& times = us_[at(op)];
+      if (times[where].empty() || (where == kOnHost && !times[kOnGpu].empty())) continue;
+      measured.us[at(kind)][at(op)] = median(times[where]);
       any = true;
     }
   }
-  if (any) return costs_of_measured(std::move(measured), graph_, cluster, source);
+  const auto launches = std::count_if(us_.begin(), us_.end(), [](const auto& times) {
+    return !times[kOnHost].empty() && !times[kOnGpu].empty();
+  });
+  if (any) {
+    MeasuredCosts made = costs_of_measured(std::move(measured), graph_, cluster, source);
+    if (launches > 0) {
+      made.note += cat("; of ", launches,
+                       " ops that ran on a GPU the host's time is that of launching them and does "
+                       "not count");
+    }
+    return made;
+  }
+  if (launches > 0) {
+    throw Error(ErrorCode::invalid_file,
+                cat(source, ": measures ops of graph '", graph_.name(),
+                    "' on a GPU alone, of which cluster '", cluster.name(),
+                    "' has none; record a step on the processor, or choose a cluster with a GPU"));
+  }
   const std::string seen = join(std::vector<std::string>(strangers_.begin(), strangers_.end()), 4);
   throw Error(ErrorCode::invalid_file,
               cat(source, ": measures no op of graph '", graph_.name(),

@@ -17,7 +17,8 @@ namespace berth {
 
 /// Reads a trace of PyTorch's profiler (Kineto) or of ONNX Runtime's (`enable_profiling`). An event
 /// counts for the op that has its name; of several the median, so that the first step's warm-up does
-/// not. Times on the processor count for hosts, those on a GPU for all other kinds:
+/// not. Times on the processor count for hosts, those on a GPU for all other kinds; of an op that ran on
+/// a GPU the processor's time is that of the launch and does not count:
 ///  - PyTorch: ops and `record_function` ranges, and on GPUs the kernels of those ranges;
 ///  - ONNX Runtime: nodes that its CPU provider ran. For other providers its profile has only the
 ///    time of the launch, which is left aside.

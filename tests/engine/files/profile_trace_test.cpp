@@ -28,19 +28,37 @@ constexpr const char* kTorch = R"({"schemaVersion": 1, "deviceProperties": [{"na
   {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 1, "dur": 900.5},
   {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 2, "dur": 20,
    "args": {"External id": 4, "dur": 7, "shape": [[1, {"name": "b", "dur": 3}]]}},
-  {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 3, "dur": 30},
+  {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 3, "dur": 35},
   {"ph": "X", "cat": "gpu_user_annotation", "name": "/a/MatMul", "ts": 3, "dur": 4.5},
   {"ph": "X", "cat": "python_function", "name": "b", "ts": 3, "dur": 1000},
   {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 3, "dur": 25}],
  "traceName": "b"})";
 
-TEST_CASE("PyTorch's ranges count by name: the median, and on GPUs that of their kernels") {
+TEST_CASE("PyTorch's ranges count by name: the median, on GPUs that of their kernels alone") {
+  const auto roofline = Costs::roofline(*graph(), *host_and_gpu());
   const MeasuredCosts made = parsed(kTorch);
-  CHECK(made.costs->op_us(0, 0) == 30);
+  CHECK(made.costs->op_us(0, 0) == roofline->op_us(0, 0));
   CHECK(made.costs->op_us(0, 1) == 4.5);
-  CHECK(made.costs->op_us(1, 0) == Costs::roofline(*graph(), *host_and_gpu())->op_us(1, 0));
+  CHECK(made.costs->op_us(1, 0) == roofline->op_us(1, 0));
   CHECK(made.note ==
-        "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says");
+        "measured ops of 2: 0 on cpu, 1 on gpu; the rest cost what the roofline model says; of 1 ops "
+        "that ran on a GPU the host's time is that of launching them and does not count");
+  std::string on_host = kTorch;
+  on_host.replace(on_host.find("gpu_user_annotation"), 3, "old");
+  const MeasuredCosts host = parsed(on_host);
+  CHECK(host.costs->op_us(0, 0) == 35);
+  CHECK(host.costs->op_us(0, 1) == roofline->op_us(0, 1));
+  CHECK(host.note ==
+        "measured ops of 2: 1 on cpu, 0 on gpu; the rest cost what the roofline model says");
+}
+
+TEST_CASE("a trace of a GPU alone says nothing of a machine without one") {
+  Device device{"cpu:0", "cpu"};
+  device.host = true;
+  const Cluster bare("bare", {device}, {});
+  expect_error(ErrorCode::invalid_file, {"trace.json", "on a GPU alone", "'bare'"}, [&] {
+    static_cast<void>(parse_profile_trace(kTorch, "trace.json", *graph(), bare));
+  });
 }
 
 TEST_CASE("ONNX Runtime's nodes count where its provider for processors ran them") {

@@ -54,8 +54,10 @@ class BERTH_EXPORT MeasuredEvents {
   void add(std::string_view name, Where where, double us);
 
   /// The median of each op's events: those on the host for the kinds that are hosts, those on a GPU
-  /// for all other kinds. Throws Error(invalid_file) where none is of an op of the graph on a kind
-  /// of the cluster, with `advice` at the end ("mark ops by their names"); else as costs_of_measured.
+  /// for all other kinds. An op with events on a GPU only launched them on the host, in a time that is
+  /// none of its own there: it has none for hosts, and the note says so. Throws Error(invalid_file)
+  /// where none is of an op of the graph on a kind of the cluster, with `advice` at the end ("mark ops
+  /// by their names"); else as costs_of_measured.
   [[nodiscard]] MeasuredCosts costs(const Cluster& cluster, const std::string& source,
                                     std::string_view advice) const;
 
