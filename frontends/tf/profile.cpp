@@ -54,23 +54,26 @@ bool may_be_step_stats(std::string_view bytes) {
   return name && !name->empty() && name->front() == '/';
 }
 
-/// A node of costs has a number where one of a GraphDef has inputs.
+/// A node of costs has a number where one of a GraphDef has inputs. TensorFlow's first has only a
+/// name: its number, 0, is not written.
 bool may_be_cost_graph(std::string_view bytes) {
-  const auto node = front_field(bytes, 1);
-  if (!node || node->empty()) return false;
-  bool fits = true, numbers = false;
-  const WireSource nowhere{"", node->data()};
-  try {
-    for (WireReader reader(*node, nowhere); reader.next();) {
-      if (reader.is_bytes(cost_field::kDevice)) {
-        fits = fits && (reader.payload().empty() || reader.payload().front() == '/');
+  while (const auto node = front_field(bytes, 1)) {
+    bool fits = true, numbers = false;
+    const WireSource nowhere{"", node->data()};
+    try {
+      for (WireReader reader(*node, nowhere); reader.next();) {
+        if (reader.is_bytes(cost_field::kDevice)) {
+          fits = fits && (reader.payload().empty() || reader.payload().front() == '/');
+        }
+        fits = fits && !reader.is_bytes(cost_field::kId);
+        numbers = numbers || reader.type() == WireType::varint;
       }
-      fits = fits && !reader.is_bytes(cost_field::kId);
-      numbers = numbers || reader.type() == WireType::varint;
+    } catch (const Error&) {  // cut at the end of the front
     }
-  } catch (const Error&) {  // cut at the end of the front
+    if (!fits || numbers) return fits;
+    bytes = std::string_view(node->end(), bytes.end());
   }
-  return fits && numbers;
+  return false;
 }
 
 std::optional<Kind> kind_of_binary(std::string_view bytes) {

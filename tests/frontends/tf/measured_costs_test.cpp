@@ -246,6 +246,29 @@ TEST_CASE("every form of the file gives the same") {
   }
 }
 
+TEST_CASE("a binary cost graph is known by its second node: the first of TensorFlow has only a name") {
+  const auto field = [](char number, const std::string& payload) {
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(payload.size())} +
+           payload;
+  };
+  const std::string source = field(1, field(1, "_SOURCE"));
+  // Fields 3 and 9: the node's number, and its 11 us.
+  const std::string nodes =
+      source + field(1, field(1, "a") + field(2, "/device:GPU:0") + "\x18\x02\x48\x0b");
+  const auto graph = chain();
+  const auto cluster = machine();
+  for (const std::string& content : {nodes, field(2, nodes)}) {
+    CHECK(us(costs_from(content, *graph, *cluster, "costs.pb"), *graph, *cluster, "a", "fast") ==
+          11);
+  }
+  const test::TemporaryFolder folder;
+  const TensorFlowFrontend frontend{Options{}};
+  for (const std::string& content : {source, source + field(1, field(1, "a") + field(2, "Relu"))}) {
+    write_file(folder / "costs.pb", content);
+    CHECK_FALSE(frontend.claims_costs(folder / "costs.pb"));
+  }
+}
+
 TEST_CASE("an op measured on everything needs no figures of the machine") {
   Device device;
   device.name = "cpu:0";
