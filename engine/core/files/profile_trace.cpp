@@ -7,9 +7,15 @@
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "support/units.h"
 
 namespace berth {
 namespace {
+
+constexpr std::string_view kAdviceForPyTorch = "mark ops by their names (record_function)";
+constexpr std::string_view kAdviceForOnnxRuntime =
+    "let ONNX Runtime optimize nothing (graph_optimization_level = ORT_DISABLE_ALL), and name the "
+    "model's nodes: it calls those without a name by type and number (MatMul_0)";
 
 /// One event of a trace, as far as it counts here.
 struct Event {
@@ -29,7 +35,8 @@ class Times {
     if (event.phase != "X" || !(event.us >= 0)) return;
     std::string_view name = event.name;
     auto where = MeasuredEvents::kOnHost;
-    if (event.category == "Node") {  // ONNX Runtime's
+    from_onnx_runtime_ |= event.category == "Node" || event.category == "Session";
+    if (event.category == "Node") {
       constexpr std::string_view kEnd = "_kernel_time";
       if (!name.ends_with(kEnd)) return;
       name.remove_suffix(kEnd.size());
@@ -45,14 +52,32 @@ class Times {
     events_.add(name, where, event.us);
   }
 
-  [[nodiscard]] const MeasuredEvents& events() const { return events_; }
-  /// Nodes of other providers than the processor's.
-  [[nodiscard]] int elsewhere() const { return elsewhere_; }
+  [[nodiscard]] MeasuredCosts costs(const Cluster& cluster, const std::string& origin) const {
+    MeasuredCosts made = events_.costs(
+        cluster, origin, from_onnx_runtime_ ? kAdviceForOnnxRuntime : kAdviceForPyTorch);
+    if (from_onnx_runtime_) note_left_out(made.note);
+    return made;
+  }
 
  private:
+  void note_left_out(std::string& note) const {
+    // PyTorch's traces are full of calls that are no ops, one in the other.
+    if (const auto strangers = events_.strangers(); strangers.names > 0) {
+      note += cat("; ", strangers.names, " measured nodes (", format_us(strangers.us),
+                  ") are no ops of this graph and do not count: where no Loop, Scan or If runs them, ",
+                  kAdviceForOnnxRuntime);
+    }
+    if (elsewhere_ > 0) {
+      note += cat("; ", elsewhere_,
+                  " events are of other providers than ONNX Runtime's own for processors, whose "
+                  "times its profile lacks");
+    }
+  }
+
   const Graph& graph_;
   MeasuredEvents events_;
-  int elsewhere_ = 0;
+  bool from_onnx_runtime_ = false;
+  int elsewhere_ = 0;  ///< nodes of other providers than the processor's
 };
 
 /// Hands events on one by one: a trace may be far larger than what counts of it.
@@ -185,16 +210,7 @@ MeasuredCosts parse_profile_trace(std::string_view json, const std::string& orig
     const std::string clean = with_clean_texts(json);
     if (!Json::sax_parse(clean, &again)) refuse_broken(clean, again, origin);
   }
-  const Times& times = *read;
-  MeasuredCosts made = times.events().costs(
-      cluster, origin,
-      "mark ops by their names (record_function), and let ONNX Runtime optimize nothing");
-  if (times.elsewhere() > 0) {
-    made.note += cat("; ", times.elsewhere(),
-                     " events are of other providers than ONNX Runtime's own for processors, whose "
-                     "times its profile lacks");
-  }
-  return made;
+  return read->costs(cluster, origin);
 }
 
 }  // namespace berth

@@ -75,6 +75,37 @@ TEST_CASE("ONNX Runtime's nodes count where its provider for processors ran them
   CHECK(made.note.find("1 events are of other providers") != std::string::npos);
 }
 
+constexpr const char* kOptimized = R"([
+    {"cat": "Session", "ph": "X", "name": "model_run", "dur": 99, "args": {}},
+    {"cat": "Node", "ph": "X", "name": "/a/MatMul_kernel_time", "dur": 11,
+     "args": {"provider": "CPUExecutionProvider"}},
+    {"cat": "Node", "ph": "X", "name": "fused_kernel_time", "dur": 900,
+     "args": {"provider": "CPUExecutionProvider"}},
+    {"cat": "Node", "ph": "X", "name": "fused_kernel_time", "dur": 5,
+     "args": {"provider": "CPUExecutionProvider"}},
+    {"cat": "Node", "ph": "X", "name": "fused_kernel_time", "dur": 6,
+     "args": {"provider": "CPUExecutionProvider"}},
+    {"cat": "Node", "ph": "X", "name": "MatMul_0_kernel_time", "dur": 7.5,
+     "args": {"provider": "CPUExecutionProvider"}}])";
+
+TEST_CASE("ONNX Runtime's nodes that are no ops are told with their time and what to do") {
+  const MeasuredCosts made = parsed(kOptimized);
+  CHECK(made.costs->op_us(0, 0) == 11);
+  CHECK(made.note ==
+        "measured ops of 2: 1 on cpu, 0 on gpu; the rest cost what the roofline model says; "
+        "2 measured nodes (13.50 us) are no ops of this graph and do not count: where no Loop, Scan "
+        "or If runs them, let ONNX Runtime optimize nothing (graph_optimization_level = "
+        "ORT_DISABLE_ALL), and name the model's nodes: it calls those without a name by type and "
+        "number (MatMul_0)");
+  expect_error(ErrorCode::invalid_file, {"called MatMul_0, fused; let ONNX", "name the model's nodes"},
+               [] {
+                 std::string none = kOptimized;
+                 none.erase(none.find("/a/"), 3).erase(none.find("MatMul_k"), 6);
+                 none.insert(none.find("_kernel"), "fused");
+                 static_cast<void>(parsed(none));
+               });
+}
+
 TEST_CASE("texts that JSON does not allow, which profilers write all the same") {
   for (const std::string& bad : {std::string("\x01"), std::string("\n"), std::string("\xff\xfe")}) {
     const std::string trace = R"({"note": "a)" + bad + R"(\"b", "traceEvents": [
