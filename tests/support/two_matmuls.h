@@ -15,6 +15,7 @@ inline std::shared_ptr<const Graph> two_matmuls(const std::vector<std::string>& 
   GraphBuilder builder("two", "onnx");
   TensorInfo info;
   info.dtype = DType::f32;
+  info.has_shape = true;
   info.shape = {1000, 1000};
   info.bytes = 4'000'000;
   TensorId last = kNoTensor;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "berth/error.h"
@@ -24,7 +25,20 @@ struct Event {
   std::string phase;
   std::string provider;
   double us = -1;
+  std::optional<double> elements;  ///< of its outputs together
 };
+
+/// Elements of the op's outputs together, where all their shapes are known.
+std::optional<double> elements_of_outputs(const Graph& graph, OpId op) {
+  double sum = 0;
+  for (const TensorId tensor : graph.outputs(op)) {
+    const std::int64_t count =
+        graph.has_shape(tensor) ? element_count(graph.shape(tensor)) : kUnknownDim;
+    if (count == kUnknownDim) return std::nullopt;
+    sum += static_cast<double>(count);
+  }
+  return sum;
+}
 
 /// The events of a trace that count.
 class Times {
@@ -40,10 +54,12 @@ class Times {
       constexpr std::string_view kEnd = "_kernel_time";
       if (!name.ends_with(kEnd)) return;
       name.remove_suffix(kEnd.size());
+      const auto op = graph_.find_op(name);
       if (event.provider != "CPUExecutionProvider") {
-        elsewhere_ += graph_.find_op(name) ? 1 : 0;
+        elsewhere_ += op ? 1 : 0;
         return;
       }
+      if (op) compare_sizes(*op, event);
     } else if (event.category == "gpu_user_annotation") {
       where = MeasuredEvents::kOnGpu;
     } else if (event.category != "user_annotation" && event.category != "cpu_op") {
@@ -55,12 +71,23 @@ class Times {
   [[nodiscard]] MeasuredCosts costs(const Cluster& cluster, const std::string& origin) const {
     MeasuredCosts made = events_.costs(
         cluster, origin, from_onnx_runtime_ ? kAdviceForOnnxRuntime : kAdviceForPyTorch);
-    if (from_onnx_runtime_) note_left_out(made.note);
+    if (from_onnx_runtime_) note_doubts(made.note);
     return made;
   }
 
  private:
-  void note_left_out(std::string& note) const {
+  void compare_sizes(OpId op, const Event& event) {
+    if (!event.elements) return;
+    const auto now = elements_of_outputs(graph_, op);
+    if (now && *now != *event.elements) other_sizes_.insert(op);
+  }
+
+  void note_doubts(std::string& note) const {
+    if (!other_sizes_.empty()) {
+      note += cat("; ", other_sizes_.size(),
+                  " ops had outputs of other sizes there than in the model as it is loaded now: "
+                  "profile it for this batch and these dimensions");
+    }
     // PyTorch's traces are full of calls that are no ops, one in the other.
     if (const auto strangers = events_.strangers(); strangers.names > 0) {
       note += cat("; ", strangers.names, " measured nodes (", format_us(strangers.us),
@@ -77,6 +104,7 @@ class Times {
   const Graph& graph_;
   MeasuredEvents events_;
   bool from_onnx_runtime_ = false;
+  std::set<OpId> other_sizes_;
   int elsewhere_ = 0;  ///< nodes of other providers than the processor's
 };
 
@@ -111,11 +139,13 @@ class EventReader final : public nlohmann::json_sax<Json> {
       in_event_ = true;
       event_depth_ = depth_;
       event_ = {};
+      in_shapes_ = false;
     }
     return true;
   }
   bool key(string_t& key) override {
     key_ = key;
+    if (depth_ == event_depth_ + 1) in_shapes_ = key == "output_type_shape";
     return true;
   }
   bool end_object() override {
@@ -132,9 +162,11 @@ class EventReader final : public nlohmann::json_sax<Json> {
     if (list_depth_ == 0 && (depth_ == 1 || (depth_ == 2 && key_ == "traceEvents"))) {
       list_depth_ = depth_;
     }
+    if (in_shape()) elements_ = 1;
     return true;
   }
   bool end_array() override {
+    if (in_shape()) event_.elements = event_.elements.value_or(0) + elements_;
     if (depth_ == list_depth_) list_depth_ = 0;
     --depth_;
     return true;
@@ -150,7 +182,14 @@ class EventReader final : public nlohmann::json_sax<Json> {
  private:
   bool number(double value) {
     if (in_event_ && depth_ == event_depth_ && key_ == "dur") event_.us = value;
+    if (in_shape()) elements_ *= value;
     return true;
+  }
+
+  /// In the innermost list of {"args": {"output_type_shape": [{"float": [2, 3]}]}}.
+  [[nodiscard]] bool in_shape() const {
+    constexpr std::size_t kInEvent = 4;
+    return in_event_ && in_shapes_ && depth_ == event_depth_ + kInEvent;
   }
 
   Times& times_;
@@ -160,6 +199,8 @@ class EventReader final : public nlohmann::json_sax<Json> {
   std::size_t list_depth_ = 0;  ///< of the list of events; 0 = not in it
   std::size_t event_depth_ = 0;
   bool in_event_ = false;
+  bool in_shapes_ = false;  ///< of an event's outputs
+  double elements_ = 1;     ///< of the shape that is read
 };
 
 /// Profilers write names as they find them. What JSON allows in no text, control characters and

@@ -22,7 +22,8 @@ namespace berth {
 ///  - PyTorch: ops and `record_function` ranges, and on GPUs the kernels of those ranges;
 ///  - ONNX Runtime: nodes that its CPU provider ran. For other providers its profile has only the
 ///    time of the launch, which is left aside. The note tells of measured nodes that are no ops of
-///    the graph, as those are that an optimization made.
+///    the graph, as those are that an optimization made, and
+///    of ops whose outputs had other sizes.
 ///
 /// Throws Error(invalid_file) for what is no trace and where no event is of an op of the graph, and
 /// what costs_of_measured throws.

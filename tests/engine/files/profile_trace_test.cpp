@@ -106,6 +106,26 @@ TEST_CASE("ONNX Runtime's nodes that are no ops are told with their time and wha
                });
 }
 
+TEST_CASE("ONNX Runtime's nodes whose outputs had other sizes are told") {
+  const auto note = [](const std::string& shapes) {
+    return parsed(R"([{"cat": "Node", "ph": "X", "name": "b_kernel_time", "dur": 11,
+      "args": {"input_type_shape": [{"float": [9, 9]}], "output_type_shape": )" +
+                  shapes + R"(,
+        "provider": "CPUExecutionProvider", "threads": {"main": {"block_size": [1]}}}}])")
+        .note;
+  };
+  for (const char* other : {R"([{"float": [64, 1000]}])", R"([{"float": [1000, 1000]}, {"bool": []}])"}) {
+    CAPTURE(other);
+    CHECK(note(other).ends_with(
+        "; 1 ops had outputs of other sizes there than in the model as it is loaded now: profile it "
+        "for this batch and these dimensions"));
+  }
+  for (const char* same : {R"([{"float": [1000, 1000]}])", R"([{"float16": [1000000]}])", "\"\""}) {
+    CAPTURE(same);
+    CHECK(note(same).ends_with("roofline model says"));
+  }
+}
+
 TEST_CASE("texts that JSON does not allow, which profilers write all the same") {
   for (const std::string& bad : {std::string("\x01"), std::string("\n"), std::string("\xff\xfe")}) {
     const std::string trace = R"({"note": "a)" + bad + R"(\"b", "traceEvents": [
