@@ -1,6 +1,5 @@
 #include "runtime/executor.h"
 
-#include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "runtime/computing.h"
 #include "runtime/transfers.h"
 #include "runtime/values.h"
 
@@ -318,7 +318,7 @@ void Executor::Impl::fail(std::exception_ptr error) noexcept {
 
 void Executor::Impl::work(DeviceId device) {
   runtime_.enter(device);
-  const c10::InferenceMode no_gradients;
+  const Computing computing;
   for (std::uint32_t seen = 0;;) {
     if (!spin([&] { return generation_.load(std::memory_order_acquire) != seen; })) {
       generation_.wait(seen, std::memory_order_acquire);

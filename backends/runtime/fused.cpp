@@ -1,13 +1,13 @@
 #include "runtime/fused.h"
 
 #include <ATen/Functions.h>
-#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
+#include "runtime/computing.h"
 #include "runtime/onnx/packed.h"
 #include "runtime/stored.h"
 
@@ -167,7 +167,7 @@ FusedOps::Key FusedOps::key_of(const Chain& chain, const Placement& placement) c
 
 Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& parameter) const {
   const Graph& graph = *program_.graph;
-  const c10::InferenceMode no_gradients;
+  const Computing computing;
   const auto constants_of = [&](OpId op) {
     std::vector<at::Tensor> constants;
     for (const TensorId tensor : graph.inputs(op).subspan(1)) {

@@ -1,7 +1,5 @@
 #include "runtime/session.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,6 +7,7 @@
 #include "berth/error.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
+#include "runtime/computing.h"
 #include "runtime/layouts.h"
 #include "runtime/stored.h"
 #include "runtime/tensors.h"
@@ -233,7 +232,7 @@ const Value& DeviceSession::host_parameter(TensorId tensor) {
 /// placement.
 void DeviceSession::compute(OpId constant) {
   const Graph& graph = *program_->graph;
-  const c10::InferenceMode no_gradients;
+  const Computing computing;
   for (std::vector<OpId> open = {constant}; !open.empty();) {
     const OpId op = open.back();
     const std::size_t before = open.size();

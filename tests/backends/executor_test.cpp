@@ -4,11 +4,13 @@
 #include <ATen/ATen.h>
 #undef CHECK  // LibTorch's own; the tests mean doctest's
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <optional>
 #include <random>
 #include <set>
@@ -635,6 +637,25 @@ class Disagreeing : public StandIn {
  private:
   std::vector<std::uint32_t> numbers_;  // in the order of the copies, which follow one another
 };
+
+TEST_CASE("warnings of LibTorch are not printed") {
+  TestProgram program;
+  program.add("op", {},
+              [](KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+                TORCH_WARN("in beta");
+                sum(1)(context, in, out);
+              });
+  Rig<> rig(program, 1);
+  std::FILE* const printed = std::tmpfile();
+  REQUIRE(printed != nullptr);
+  const int standard_error = dup(STDERR_FILENO);
+  dup2(fileno(printed), STDERR_FILENO);
+  rig.run({0});
+  dup2(standard_error, STDERR_FILENO);
+  close(standard_error);
+  CHECK(lseek(fileno(printed), 0, SEEK_END) == 0);
+  std::fclose(printed);
+}
 
 TEST_CASE("a trace ends where clocks disagree") {
   TestProgram program;

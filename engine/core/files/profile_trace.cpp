@@ -90,9 +90,10 @@ class Times {
     }
     // PyTorch's traces are full of calls that are no ops, one in the other.
     if (const auto strangers = events_.strangers(); strangers.names > 0) {
-      note += cat("; ", strangers.names, " measured nodes (", format_us(strangers.us),
-                  ") are no ops of this graph and do not count: where no Loop, Scan or If runs them, ",
-                  kAdviceForOnnxRuntime);
+      note +=
+          cat("; ", strangers.names, " measured nodes (", format_us(strangers.us),
+              ") are no ops of this graph and do not count: where no Loop, Scan or If runs them, ",
+              kAdviceForOnnxRuntime);
     }
     if (elsewhere_ > 0) {
       note += cat("; ", elsewhere_,

@@ -40,9 +40,10 @@ TEST_CASE("PyTorch's ranges count by name: the median, on GPUs that of their ker
   CHECK(made.costs->op_us(0, 0) == roofline->op_us(0, 0));
   CHECK(made.costs->op_us(0, 1) == 4.5);
   CHECK(made.costs->op_us(1, 0) == roofline->op_us(1, 0));
-  CHECK(made.note ==
-        "measured ops of 2: 0 on cpu, 1 on gpu; the rest cost what the roofline model says; of 1 ops "
-        "that ran on a GPU the host's time is that of launching them and does not count");
+  CHECK(
+      made.note ==
+      "measured ops of 2: 0 on cpu, 1 on gpu; the rest cost what the roofline model says; of 1 ops "
+      "that ran on a GPU the host's time is that of launching them and does not count");
   std::string on_host = kTorch;
   on_host.replace(on_host.find("gpu_user_annotation"), 3, "old");
   const MeasuredCosts host = parsed(on_host);
@@ -91,14 +92,15 @@ constexpr const char* kOptimized = R"([
 TEST_CASE("ONNX Runtime's nodes that are no ops are told with their time and what to do") {
   const MeasuredCosts made = parsed(kOptimized);
   CHECK(made.costs->op_us(0, 0) == 11);
-  CHECK(made.note ==
-        "measured ops of 2: 1 on cpu, 0 on gpu; the rest cost what the roofline model says; "
-        "2 measured nodes (13.50 us) are no ops of this graph and do not count: where no Loop, Scan "
-        "or If runs them, let ONNX Runtime optimize nothing (graph_optimization_level = "
-        "ORT_DISABLE_ALL), and name the model's nodes: it calls those without a name by type and "
-        "number (MatMul_0)");
-  expect_error(ErrorCode::invalid_file, {"called MatMul_0, fused; let ONNX", "name the model's nodes"},
-               [] {
+  CHECK(
+      made.note ==
+      "measured ops of 2: 1 on cpu, 0 on gpu; the rest cost what the roofline model says; "
+      "2 measured nodes (13.50 us) are no ops of this graph and do not count: where no Loop, Scan "
+      "or If runs them, let ONNX Runtime optimize nothing (graph_optimization_level = "
+      "ORT_DISABLE_ALL), and name the model's nodes: it calls those without a name by type and "
+      "number (MatMul_0)");
+  expect_error(ErrorCode::invalid_file,
+               {"called MatMul_0, fused; let ONNX", "name the model's nodes"}, [] {
                  std::string none = kOptimized;
                  none.erase(none.find("/a/"), 3).erase(none.find("MatMul_k"), 6);
                  none.insert(none.find("_kernel"), "fused");
@@ -114,11 +116,13 @@ TEST_CASE("ONNX Runtime's nodes whose outputs had other sizes are told") {
         "provider": "CPUExecutionProvider", "threads": {"main": {"block_size": [1]}}}}])")
         .note;
   };
-  for (const char* other : {R"([{"float": [64, 1000]}])", R"([{"float": [1000, 1000]}, {"bool": []}])"}) {
+  for (const char* other :
+       {R"([{"float": [64, 1000]}])", R"([{"float": [1000, 1000]}, {"bool": []}])"}) {
     CAPTURE(other);
-    CHECK(note(other).ends_with(
-        "; 1 ops had outputs of other sizes there than in the model as it is loaded now: profile it "
-        "for this batch and these dimensions"));
+    CHECK(
+        note(other).ends_with("; 1 ops had outputs of other sizes there than in the model as it is "
+                              "loaded now: profile it "
+                              "for this batch and these dimensions"));
   }
   for (const char* same : {R"([{"float": [1000, 1000]}])", R"([{"float16": [1000000]}])", "\"\""}) {
     CAPTURE(same);

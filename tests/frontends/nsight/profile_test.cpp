@@ -80,7 +80,8 @@ constexpr std::int64_t kThread = (42LL << 24) + 7;
 constexpr std::int64_t kOtherThread = (42LL << 24) + 8;
 constexpr std::int64_t kOtherProcess = (43LL << 24) + 7;
 
-TEST_CASE("a range counts on GPUs by the kernels that its thread launched in it, else on the host") {
+TEST_CASE(
+    "a range counts on GPUs by the kernels that its thread launched in it, else on the host") {
   const LoadedCosts loaded =
       costs_of(std::string(kRanges) + kKernels + range("a", 100, 20'100, kThread) +
                kernel(1, 200, 5, kThread) + kernel(2, 300, 6, kThread) +
@@ -93,9 +94,10 @@ TEST_CASE("a range counts on GPUs by the kernels that its thread launched in it,
   CHECK(loaded.costs->op_us(1, 0) == 7);
   CHECK(loaded.costs->op_us(1, 1) == roofline->op_us(1, 1));
   REQUIRE(loaded.notes.size() == 1);
-  CHECK(loaded.notes[0] ==
-        "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says; of 1 ops "
-        "that ran on a GPU the host's time is that of launching them and does not count");
+  CHECK(
+      loaded.notes[0] ==
+      "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says; of 1 ops "
+      "that ran on a GPU the host's time is that of launching them and does not count");
 }
 
 TEST_CASE("of several ranges the median counts; names may be in the table of texts") {

@@ -246,7 +246,8 @@ TEST_CASE("every form of the file gives the same") {
   }
 }
 
-TEST_CASE("a binary cost graph is known by its second node: the first of TensorFlow has only a name") {
+TEST_CASE(
+    "a binary cost graph is known by its second node: the first of TensorFlow has only a name") {
   const auto field = [](char number, const std::string& payload) {
     return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(payload.size())} +
            payload;
