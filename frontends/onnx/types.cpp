@@ -258,8 +258,12 @@ Type common_type(const Type& a, const Type& b, bool& changed) {
 TensorInfo tensor_info(const Type& type) {
   TensorInfo info;
   if (type.other) {
-    info.dtype = dtype_of_elements(*other_of(type));
-    info.bytes = bytes_of_elements(*other_of(type));
+    const Other& other = *other_of(type);
+    // Only the step knows whether the tensor of an optional input is there: it counts as if it were.
+    const onnx::TypeProto& element = other.proto.optional_type().elem_type();
+    if (!other.elements && element.has_tensor_type()) return tensor_info(type_from_proto(element));
+    info.dtype = dtype_of_elements(other);
+    info.bytes = bytes_of_elements(other);
     return info;
   }
   info.dtype = ops::onnx::dtype_of(type.type);

@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "support/median.h"
 
 namespace berth {
 namespace {
@@ -20,11 +21,6 @@ std::shared_ptr<const Costs> roofline_for_the_rest(const Graph& graph, const Clu
                 cat(source, ": measures not all ops on all kinds of devices; for the rest: ",
                     error.what()));
   }
-}
-
-double median(std::vector<double> all) {
-  std::sort(all.begin(), all.end());
-  return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
 }
 
 }  // namespace
@@ -65,22 +61,12 @@ MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph, const C
 MeasuredEvents::MeasuredEvents(const Graph& graph) : graph_(graph), us_(at(graph.op_count())) {}
 
 void MeasuredEvents::add(std::string_view name, Where where, double us) {
+  constexpr std::size_t kStrangersTold = 4;
   if (const auto op = graph_.find_op(name)) {
     us_[at(*op)][where].push_back(us);
-    return;
+  } else if (strangers_.size() < kStrangersTold) {
+    strangers_.emplace(name);
   }
-  const auto found = strangers_.find(name);
-  auto& times = found != strangers_.end() ? found->second : strangers_[std::string(name)];
-  times.push_back(us);
-}
-
-MeasuredEvents::Strangers MeasuredEvents::strangers() const {
-  Strangers sum;
-  for (const auto& [name, us] : strangers_) {
-    ++sum.names;
-    sum.us += median(us);
-  }
-  return sum;
 }
 
 MeasuredCosts MeasuredEvents::costs(const Cluster& cluster, const std::string& source,
@@ -114,9 +100,7 @@ MeasuredCosts MeasuredEvents::costs(const Cluster& cluster, const std::string& s
                     "' on a GPU alone, of which cluster '", cluster.name(),
                     "' has none; record a step on the processor, or choose a cluster with a GPU"));
   }
-  std::vector<std::string> names;
-  for (const auto& [name, us] : strangers_) names.push_back(name);
-  const std::string seen = join(names, 4);
+  const std::string seen = join(std::vector<std::string>(strangers_.begin(), strangers_.end()), 4);
   throw Error(ErrorCode::invalid_file,
               cat(source, ": measures no op of graph '", graph_.name(),
                   "' on a kind of device of cluster '", cluster.name(), "'",

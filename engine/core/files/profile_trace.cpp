@@ -1,13 +1,16 @@
 #include "files/profile_trace.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "support/median.h"
 #include "support/units.h"
 
 namespace berth {
@@ -59,7 +62,11 @@ class Times {
         elsewhere_ += op ? 1 : 0;
         return;
       }
-      if (op) compare_sizes(*op, event);
+      if (op) {
+        compare_sizes(*op, event);
+      } else {
+        strangers_[std::string(name)].push_back(event.us);
+      }
     } else if (event.category == "gpu_user_annotation") {
       where = MeasuredEvents::kOnGpu;
     } else if (event.category != "user_annotation" && event.category != "cpu_op") {
@@ -88,10 +95,11 @@ class Times {
                   " ops had outputs of other sizes there than in the model as it is loaded now: "
                   "profile it for this batch and these dimensions");
     }
-    // PyTorch's traces are full of calls that are no ops, one in the other.
-    if (const auto strangers = events_.strangers(); strangers.names > 0) {
+    double strangers_us = 0;
+    for (const auto& [name, us] : strangers_) strangers_us += median(us);
+    if (!strangers_.empty()) {
       note +=
-          cat("; ", strangers.names, " measured nodes (", format_us(strangers.us),
+          cat("; ", strangers_.size(), " measured nodes (", format_us(strangers_us),
               ") are no ops of this graph and do not count: where no Loop, Scan or If runs them, ",
               kAdviceForOnnxRuntime);
     }
@@ -105,6 +113,7 @@ class Times {
   const Graph& graph_;
   MeasuredEvents events_;
   bool from_onnx_runtime_ = false;
+  std::map<std::string, std::vector<double>> strangers_;  ///< times of nodes that are no ops
   std::set<OpId> other_sizes_;
   int elsewhere_ = 0;  ///< nodes of other providers than the processor's
 };

@@ -7,6 +7,7 @@
 #include "berth/support/text.h"
 #include "measure/host_state.h"
 #include "measure/statistics.h"
+#include "support/median.h"
 
 namespace berth {
 

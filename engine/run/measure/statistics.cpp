@@ -1,18 +1,12 @@
 #include "measure/statistics.h"
 
-#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <utility>
 
-namespace berth {
+#include "support/median.h"
 
-double median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  if (samples.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(samples.begin(), middle)) / 2;
-}
+namespace berth {
 
 double robust_median(std::vector<double> samples) {
   constexpr double kScale = 1.4826;  // a normal distribution's deviation over its median deviation

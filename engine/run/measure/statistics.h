@@ -7,9 +7,6 @@
 
 namespace berth {
 
-/// `samples` not empty.
-[[nodiscard]] double median(std::vector<double> samples);
-
 /// The median of the samples within three scaled median absolute deviations of their median.
 /// Samples further away were disturbed from outside. `samples` must not be empty.
 [[nodiscard]] double robust_median(std::vector<double> samples);

@@ -442,6 +442,20 @@ TEST_CASE("sequences and optionals are of the type of what they hold, and as lar
   CHECK(type_text(*model.graph, "y") == "i64[]");
 }
 
+TEST_CASE("an optional input is as large as its tensor, and takes a shape") {
+  onnx::ModelProto proto =
+      parse_graph("g (float[n,4] o) => (y) { h = OptionalGetElement(o) y = Relu(h) }", 18);
+  auto* const type = proto.mutable_graph()->mutable_input(0)->mutable_type();
+  const onnx::TypeProto tensor = *type;
+  type->mutable_optional_type()->mutable_elem_type()->CopyFrom(tensor);
+  ModelFolder models;
+  CHECK(type_text(*models.load(proto).graph, "o") == "f32[1,4]");
+  const LoadedModel model = models.load(proto, {{}, {{"o", {3, 4}}}});
+  CHECK(type_text(*model.graph, "o") == "f32[3,4]");
+  CHECK(model.graph->bytes(*find_tensor(*model.graph, "o")) == 48);
+  CHECK(type_text(*model.graph, "y") == "f32[3,4]");
+}
+
 TEST_CASE("operators on sequences know their elements") {
   struct SequenceCase {
     const char* body;    ///< of a graph with x, float[2,7], that gives y

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,14 +50,8 @@ class BERTH_EXPORT MeasuredEvents {
 
   enum Where : std::uint8_t { kOnHost, kOnGpu };
 
-  /// An event counts for the op that has its name; others are strangers. `us` >= 0.
+  /// An event counts for the op that has its name; others are ignored. `us` >= 0.
   void add(std::string_view name, Where where, double us);
-
-  struct Strangers {
-    int names = 0;
-    double us = 0;  ///< the sum of the medians of each name's events
-  };
-  [[nodiscard]] Strangers strangers() const;
 
   /// The median of each op's events: those on the host for the kinds that are hosts, those on a GPU
   /// for all other kinds. An op with events on a GPU only launched them on the host, in a time that is
@@ -70,7 +64,7 @@ class BERTH_EXPORT MeasuredEvents {
  private:
   const Graph& graph_;
   std::vector<std::array<std::vector<double>, 2>> us_;  // by op and place
-  std::map<std::string, std::vector<double>, std::less<>> strangers_;
+  std::set<std::string, std::less<>> strangers_;        // some names that no op has
 };
 
 }  // namespace berth
