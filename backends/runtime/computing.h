@@ -1,4 +1,4 @@
-// What holds on a thread that computes with LibTorch.
+// State of a thread that computes with LibTorch.
 #pragma once
 
 #include <c10/core/InferenceMode.h>
