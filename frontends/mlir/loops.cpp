@@ -174,7 +174,7 @@ std::optional<std::int64_t> fixed_number(mlir::Operation& op, const While& loop,
 }
 
 /// How much a trip adds to the state at `at`.
-std::optional<std::int64_t> step_of(const While& loop, unsigned at) {
+std::optional<double> step_of(const While& loop, unsigned at) {
   mlir::Operation* const next = loop.body->back().getOperand(at).getDefiningOp();
   if (next == nullptr || next->getNumOperands() != 2) return std::nullopt;
   const llvm::StringRef type = next->getName().getStringRef();
@@ -185,7 +185,7 @@ std::optional<std::int64_t> step_of(const While& loop, unsigned at) {
   }
   if (!type.ends_with(".subtract") && type != "arith.subi") return std::nullopt;
   const auto less = next->getOperand(0) == state ? number_of(next->getOperand(1)) : std::nullopt;
-  return less ? std::optional(-*less) : std::nullopt;
+  return less ? std::optional(-static_cast<double>(*less)) : std::nullopt;
 }
 
 double trips_between(Holds holds, double begin, double end, double step) {
@@ -214,7 +214,7 @@ double trips_of_while(mlir::Operation& op) {
     const auto step = step_of(*loop, at);
     if (!begin || !end || !step || *step == 0) continue;
     return trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
-                         static_cast<double>(*end), static_cast<double>(*step));
+                         static_cast<double>(*end), *step);
   }
   return 1;
 }
@@ -275,14 +275,19 @@ class Bodies {
     if (mlir::Operation* const callee = callee_of(op)) {
       // A function that calls itself finds 0 here.
       const auto [known, is_new] = functions_.try_emplace(callee, 0);
-      if (!is_new) return known->second;
+      if (!is_new || depth_ == kDeepest) return known->second;
+      ++depth_;
       const double most = most_in(*callee);
+      --depth_;
       return functions_[callee] = most;
     }
     return runs_per_element(op) ? 0 : most_in(op);
   }
 
+  static constexpr int kDeepest = 64;  // calls; more would need a stack without end
+
   llvm::DenseMap<mlir::Operation*, double> functions_;
+  int depth_ = 0;
 };
 
 }  // namespace
