@@ -142,8 +142,8 @@ static void test_environment(berth_problem* problem) {
   OK(berth_features(&json));
   CHECK(contains(json, "same_device"));
   OK(berth_environment_new(problem, &options, &environment));
-  REFUSED(BERTH_INVALID_ARGUMENT, "reset first", berth_environment_step(environment, devices, 3, NULL));
-  REFUSED(BERTH_INVALID_ARGUMENT, "reset first",
+  REFUSED(BERTH_INVALID_ARGUMENT, "reset it first", berth_environment_step(environment, devices, 3, NULL));
+  REFUSED(BERTH_INVALID_ARGUMENT, "reset it first",
           berth_environment_array(environment, BERTH_TEXT("groups"), &array));
   episodes.count = kEpisodes;
   episodes.start = BERTH_TEXT("contiguous");

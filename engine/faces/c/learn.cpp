@@ -121,7 +121,7 @@ struct berth_environment final : c::Object {
   [[nodiscard]] const Seen& shown() const {
     if (seen != nullptr) return *seen;
     throw Error(ErrorCode::invalid_argument,
-                "the environment has no episodes; call berth_environment_reset first");
+                "the environment has no episodes; reset it first");
   }
 };
 
@@ -265,7 +265,7 @@ berth_status berth_environment_step(berth_environment* environment, const int32_
     static_cast<void>(the.shown());
     if (the.environment.done()) {
       throw Error(ErrorCode::invalid_argument,
-                  "all groups have been placed; call berth_environment_reset to go on");
+                  "all groups have been placed; reset the environment to go on");
     }
     the.environment.step(c::array(devices, count, "devices"));
     the.observe();
