@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include "berth/error.h"
 #include "support/text.h"
+#include "tf/colocation.h"
 #include "tf/graph_maker.h"
 #include "tf/inference.h"
 #include "tf/text_form.h"
@@ -32,6 +34,26 @@ std::string tensorflow_device(const Cluster& cluster, DeviceId device) {
   for (DeviceId d = 0; d < device; ++d) index += cluster.device(d).host == host ? 1 : 0;
   return cat("/device:", host ? "CPU" : "GPU", ":", index);
 }
+
+namespace {
+
+/// Nodes of the file's graph that were not placed go with what TensorFlow co-locates them with. A loss that
+/// is fetched beside the step would otherwise take others to a device of TensorFlow's choice.
+void follow_classes(const Program& program, std::vector<DeviceId>& device_of) {
+  const std::vector<NodeId> classes = colocation_classes(program);
+  std::unordered_map<NodeId, DeviceId> of_class;
+  for (std::size_t i = 0; i < device_of.size(); ++i) {
+    if (device_of[i] != kNoDevice) of_class.try_emplace(classes[i], device_of[i]);
+  }
+  for (std::size_t i = 0; i < device_of.size(); ++i) {
+    const Call& call = program.calls[static_cast<std::size_t>(program.nodes[i].call)];
+    const auto found = of_class.find(classes[i]);
+    if (device_of[i] != kNoDevice || call.function != nullptr || found == of_class.end()) continue;
+    device_of[i] = found->second;
+  }
+}
+
+}  // namespace
 
 NodeDevices::NodeDevices(Library& library, const Graph& graph, const Cluster& cluster,
                          const Placement& placement) {
@@ -66,6 +88,7 @@ NodeDevices::NodeDevices(Library& library, const Graph& graph, const Cluster& cl
       }
     }
   }
+  follow_classes(program, device_of);
   for (std::size_t i = 0; i < device_of.size(); ++i) {
     if (device_of[i] == kNoDevice) continue;
     place(program, i, names[static_cast<std::size_t>(device_of[i])], library.source.file);

@@ -24,7 +24,8 @@ namespace berth::tf_frontend {
 class NodeDevices {
  public:
   /// Follows `placement` of `graph` back to the nodes of the file. Nodes of a loop go where its op
-  /// is, weights where their first reader is. Throws Error(invalid_argument) if no op of the graph
+  /// is, weights where their first reader is, nodes that are not of the graph where those are that
+  /// TensorFlow co-locates them with. Throws Error(invalid_argument) if no op of the graph
   /// is in the file, and Error(unsupported) for a function whose calls are placed differently.
   NodeDevices(Library& library, const Graph& graph, const Cluster& cluster,
               const Placement& placement);

@@ -120,8 +120,7 @@ struct berth_environment final : c::Object {
   }
   [[nodiscard]] const Seen& shown() const {
     if (seen != nullptr) return *seen;
-    throw Error(ErrorCode::invalid_argument,
-                "the environment has no episodes; reset it first");
+    throw Error(ErrorCode::invalid_argument, "the environment has no episodes; reset it first");
   }
 };
 

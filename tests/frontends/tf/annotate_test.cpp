@@ -73,6 +73,31 @@ TEST_CASE("text keeps every other character") {
   CHECK(rest == kGraph);
 }
 
+TEST_CASE("what is not of the step goes with the ops that it is co-located with") {
+  const test::TemporaryFolder folder;
+  write_file(folder / "g.pbtxt",
+             placeholder("x", {2, 3}) + node("loss", "Tanh", "x", kFloats) +
+                 node("gradient", "Relu", "x",
+                      kFloats + " attr { key: '_class' value { list { s: 'loc:@loss' } } }") +
+                 node("other", "Tanh", "x", kFloats));
+  TensorFlowFrontend frontend{Options{}};
+  LoadOptions step;
+  step.fetches = {"gradient"};
+  const LoadedModel model = frontend.load(folder / "g.pbtxt", step);
+  REQUIRE(!model.graph->find_op("loss"));
+  Placement placement(static_cast<std::size_t>(model.graph->op_count()), 0);
+  placement[static_cast<std::size_t>(*model.graph->find_op("gradient"))] = 1;
+  frontend.annotate(folder / "g.pbtxt", *model.graph, *machine(), placement, folder / "out.pbtxt");
+  const LoadedModel written = frontend.load(folder / "out.pbtxt", {});
+  const auto device = [&](const char* name) {
+    return written.graph->requested_device(*written.graph->find_op(name));
+  };
+  CHECK(device("x") == "/device:GPU:0");
+  CHECK(device("gradient") == "/device:GPU:1");
+  CHECK(device("loss") == "/device:GPU:1");
+  CHECK(device("other").empty());
+}
+
 TEST_CASE("a device's name may hold what ends a string of the text") {
   const std::string name = "/job:a\n\"b\\\t\x7f";
   const Annotated result = annotate(kGraph, "g.pbtxt", *machine({name}));
