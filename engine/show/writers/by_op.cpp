@@ -1,4 +1,5 @@
 // Forms that name every op.
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -160,15 +161,17 @@ std::string openvino(const Graph& graph, const Cluster& cluster, const Placement
     return gpus.size() == 1 ? std::string("GPU") : cat("GPU.", number);
   };
   nlohmann::ordered_json affinity = nlohmann::ordered_json::object();
-  std::set<DeviceId> used;
+  std::map<DeviceId, std::string> used;
+  for (const DeviceId device : placement) {
+    if (!used.contains(device)) used.emplace(device, name(device));
+  }
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    affinity[graph.op_name(op)] = name(placement[at(op)]);
-    used.insert(placement[at(op)]);
+    affinity[graph.op_name(op)] = used.at(placement[at(op)]);
   }
   // Accelerators before the host, as HETERO tries them in this order for what has no affinity.
   std::vector<std::string> accelerators, hosts;
-  for (const DeviceId device : used) {
-    (cluster.device(device).host ? hosts : accelerators).push_back(name(device));
+  for (const auto& [device, its] : used) {
+    (cluster.device(device).host ? hosts : accelerators).push_back(its);
   }
   if (!hosts.empty()) accelerators.push_back(hosts.front());
   std::string devices;
