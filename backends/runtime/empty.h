@@ -1,4 +1,4 @@
-// What ATen refuses of tensors without elements, for the kernels of all dialects.
+// Functions of tensors without elements that ATen refuses, for the kernels of all dialects.
 #pragma once
 
 #include "runtime/support.h"

@@ -105,7 +105,7 @@ std::map<std::string_view, Value> assigned_shapes(const InferenceContext& contex
       if (shapes.size() == before) break;
     }
   } catch (const Error&) {
-    // What is no part of the step need not be sound.
+    // Parts of the file that are none of the step need not be sound.
   }
   library.nodes_left = left;
   return shapes;

@@ -407,7 +407,7 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred,
   return works;
 }
 
-/// By node: whether another branch than its own counts. Empty where there are no branches.
+/// Whether another branch than its own counts, by node. Empty where there are no branches.
 std::vector<bool> idle_nodes(const Program& program, const Inferred& inferred) {
   if (!has_old_branches(program)) return {};
   const std::vector<bool> none;

@@ -43,7 +43,7 @@ struct GraphMap {
 
 /// One op per node; one per loop, named by its frame, with the work of its rounds; weights as
 /// parameters. Nodes that share a variable, a handle or a co-location constraint share a class.
-/// Of the branches behind a Switch the largest has work, as of If.
+/// The largest of the branches behind a Switch has work, as of If.
 /// The builder needs nothing of the program any more, which can go before the graph is built.
 /// Throws Error(invalid_graph).
 [[nodiscard]] GraphBuilder describe_graph(const Program& program, const Inferred& inferred,

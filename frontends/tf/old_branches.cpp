@@ -16,7 +16,7 @@ bool chooses(std::string_view op) {
   return is_switch(op) || op == "_SwitchN";
 }
 
-/// What the node chooses by, behind the names that it is given; no node where that is a loop's condition
+/// The condition that the node chooses by, behind the names that it is given; no node where that is a loop's condition
 /// or where it does not choose.
 Source condition_of(const Program& program, const Node& node) {
   if (!chooses(node.op) || node.inputs.size() < 2) return {};

@@ -12,7 +12,7 @@ namespace berth::tf_frontend {
 
 [[nodiscard]] bool has_old_branches(const Program& program);
 
-/// By node: whether it is in a branch that does not count. The one with the most work counts, as of If.
+/// Whether it is in a branch that does not count, by node. The one with the most work counts, as of If.
 [[nodiscard]] std::vector<bool> find_smaller_branches(const Program& program, const Loops& loops,
                                                       const std::function<Work(NodeId)>& work_of);
 

@@ -239,7 +239,7 @@ std::int64_t LoadMoves::excess_bytes() {
     const std::int64_t held = simulator::stage_bytes(bytes_[d], need, problem.options().in_flight);
     excess_bytes = std::max(excess_bytes, held - memory);
   };
-  // What ops make on a device that keeps parameters is elsewhere.
+  // Tensors of ops on a device that keeps parameters are elsewhere.
   if (!plan_.cluster().has_keepers()) {
     for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
       add(d, {at_most_[d], at_most_[d] + largest_workspace_});

@@ -315,7 +315,7 @@ void Problem::Data::sum_groups() {
 }
 
 std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
-  // Where devices keep parameters for another, a placement says whose memory they take.
+  // A placement says whose memory they take if devices keep parameters for another.
   if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
   const std::int64_t bytes = graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)

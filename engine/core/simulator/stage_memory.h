@@ -12,7 +12,7 @@
 
 namespace berth::simulator {
 
-/// What a step takes on a device at the most.
+/// The most that a step takes on a device.
 struct StageNeed {
   std::int64_t waiting = 0;  ///< between two of its ops
   std::int64_t running = 0;  ///< with the workspace of the op that runs
@@ -29,7 +29,7 @@ struct StageNeed {
   return __builtin_add_overflow(bytes, parameters, &bytes) ? kMost : bytes;
 }
 
-/// What one step in flight takes on each device (Cluster::works_in), at the most. The ops of a device run in the graph's
+/// The most that one step in flight takes on each device (Cluster::works_in). The ops of a device run in the graph's
 /// order, from when all that they receive has arrived:
 ///   inputs    of the model, throughout;
 ///   copies    of what other devices send, from the start until the last reader here has run;

@@ -32,7 +32,7 @@ struct PipelineLayers {
 
 /// Neither a host nor a neural processor: it runs every op.
 [[nodiscard]] bool is_gpu(const Device& device);
-/// Who makes a device of machines in words: "Intel", "NVIDIA"; "a phone" for the GPU and the neural
+/// The maker of a device of machines in words: "Intel", "NVIDIA"; "a phone" for the GPU and the neural
 /// processor of one. Empty for other devices.
 [[nodiscard]] std::string_view maker_of(const Device& device);
 /// Whether OpenVINO may have it: Intel's GPUs and neural processors alone, and every host.

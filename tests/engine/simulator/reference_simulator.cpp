@@ -536,7 +536,7 @@ std::vector<std::int64_t> reference_stages(const Problem& problem, const Placeme
                                     [&](OpId op) { return placement[at(op)] == d; });
       if (here) parameters += shared.bytes;
     }
-    // What is held while each op of the device runs, and before any does; its workspace once.
+    // Memory that is held while each op of the device runs, and before any does; its workspace once.
     std::int64_t most = 0, running = 0;
     for (int now = -1; now < next; ++now) {
       std::int64_t held = 0, workspace = 0;

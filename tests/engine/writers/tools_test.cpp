@@ -258,7 +258,7 @@ TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that com
   CHECK(spilled.costs->op_us(op, cluster->kind_of(0)) ==
         doctest::Approx(spilled.costs->op_us(op, cluster->kind_of(1)) +
                         1000 / cluster->route(0, 1).bandwidth_bytes_per_s * 1e6));
-  // What it computes for the host is in its memory.
+  // Its memory holds what it computes for the host.
   CHECK(spilled.cluster->works_in(0) == 1);
   CHECK_FALSE(rules.cluster->has_keepers());
   REQUIRE(spilled.notes.size() == 1);

@@ -1,4 +1,4 @@
-// What a call asks for holds for the ops that it leads to and that ask for nothing.
+// A device that a call asks for holds for the ops that it leads to and that ask for nothing.
 func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = call @outer(%x) {berth.device = "gpu:1"} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %0 : tensor<1024x1024xf32>

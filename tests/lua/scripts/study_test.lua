@@ -235,7 +235,7 @@ check.test("a run that goes on keeps the points before where it goes on, and its
 end)
 
 check.test("a setting is ranked by all of its seeds, and those that were stopped count as worse than all others", function()
-  -- Of rate 2 one seed of four is lucky, of rate 3 all but one: three are stopped, and one.
+  -- One seed of four of rate 2 is lucky, of rate 3 all but one: three are stopped, and one.
   local function values(rate, seed)
     if rate == 1 then return 100 + seed end
     if rate == 2 then return seed == 4 and 90 or 1000 end
