@@ -497,7 +497,7 @@ function graph:tensor_bytes(tensor) end
 function graph:topological_order() end
 
 ---Writes a berth.graph/1 file with the costs. It can be placed without the model. A parameter that several
----ops read is a pure op of its own; the memory that ops need while they run is not in the file.
+---ops read is a pure op of its own.
 ---@param path string
 ---@param costs berth.Costs
 ---@param cluster berth.Cluster

@@ -176,6 +176,10 @@ void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table)
 }
 
 void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
+  if (const auto& work = graph.stated_work(op)) {
+    table.workspace[at(op)] =
+        static_cast<std::int64_t>(std::clamp(work->workspace_bytes, 0.0, 1e18));
+  }
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     if (refused(graph, op, cluster.kind_device(kind))) continue;
     table.us[at(kind)][at(op)] = stated_us(graph.stated_costs(op), cluster.kind_name(kind));
@@ -320,7 +324,7 @@ std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cl
     }
     take_stated(graph, cluster, op, table);
   }
-  return std::make_shared<const Costs>(std::move(table.us), std::vector<std::int64_t>(), "stated");
+  return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace), "stated");
 }
 
 std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster) {
@@ -348,7 +352,7 @@ std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const
     }
   }
   return std::make_shared<const Costs>(
-      std::move(table.us), estimated ? std::move(table.workspace) : std::vector<std::int64_t>(),
+      std::move(table.us), std::move(table.workspace),
       !estimated ? "stated"
       : stated   ? "stated or roofline"
                  : "roofline");

@@ -114,6 +114,7 @@ std::shared_ptr<const Costs> carried_costs(std::string_view json, const Graph& g
     }
   }();
   CostTable us = empty_table(graph, cluster);
+  std::vector<std::int64_t> workspace;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const auto source = carrier->find_op(graph.op_name(op));
     if (!source) {
@@ -126,8 +127,9 @@ std::shared_ptr<const Costs> carried_costs(std::string_view json, const Graph& g
       us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] =
           carried->op_us(*source, kind);
     }
+    workspace.push_back(carried->workspace_bytes(*source));
   }
-  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), origin);
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), origin);
 }
 
 std::int64_t tensor_bytes(const Graph& graph) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include "berth/error.h"
 #include "berth/files.h"
@@ -27,8 +29,8 @@ void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
 
 /// Adds one op; its output tensors go to `outputs`.
 void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId>& outputs) {
-  json.expect_object(
-      {"name", "type", "cost_us", "output_bytes", "param_bytes", "colocate", "pure"});
+  json.expect_object({"name", "type", "cost_us", "output_bytes", "param_bytes", "workspace_bytes",
+                      "colocate", "pure"});
   const std::string& name = json.at("name").text();
   const OpId op = builder.add_op(name, json.at("type").text());
   if (json.has("cost_us")) read_costs(json.at("cost_us"), op, builder);
@@ -39,11 +41,20 @@ void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId
     outputs.push_back(builder.add_output(op, std::move(info)));
   }
   if (json.has("param_bytes")) builder.set_param_bytes(op, json.at("param_bytes").bytes());
+  if (json.has("workspace_bytes")) {
+    const JsonReader room = json.at("workspace_bytes");
+    if (!json.has("cost_us")) {
+      room.fail("the op has no \"cost_us\"; add it, or state the workspace in a costs file");
+    }
+    Work work;
+    work.workspace_bytes = static_cast<double>(room.bytes());
+    builder.set_work(op, work);
+  }
   if (json.has("colocate")) builder.set_colocation(op, json.at("colocate").text());
   if (json.has("pure") && json.at("pure").boolean()) builder.set_pure(op);
 }
 
-TensorId output_of(const JsonReader& json, const std::vector<TensorId>& ports) {
+TensorId output_of(const JsonReader& json, std::span<const TensorId> ports) {
   const auto last = static_cast<std::int64_t>(ports.size()) - 1;
   return ports[static_cast<std::size_t>(json.at("output").integer(0, last))];
 }
@@ -80,6 +91,27 @@ void read_results(const JsonReader& results, const std::vector<std::vector<Tenso
   }
 }
 
+/// The graph with the states that the file lists. One "in_place" is given twice, which keeps it so
+/// whatever its sizes.
+std::shared_ptr<const Graph> with_states(std::shared_ptr<const Graph> graph,
+                                         const JsonReader& list) {
+  std::vector<Graph::State> states;
+  std::vector<Graph::State> in_place;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonReader json = list.at(i);
+    json.expect_object({"src", "output", "input", "in_place"});
+    const std::int64_t last = graph->op_count() - 1;
+    if (last < 0) json.fail("there are no ops that keep a state; remove the entry");
+    const auto src = static_cast<OpId>(json.at("src").integer(0, last));
+    const std::span<const TensorId> outputs = graph->outputs(src);
+    if (outputs.empty()) json.fail(cat("op #", src, " has no outputs; name one that has"));
+    const TensorId result = output_of(json, outputs);
+    states.push_back({result, static_cast<OpId>(json.at("input").integer(0, last))});
+    if (json.has("in_place") && json.at("in_place").boolean()) in_place.push_back(states.back());
+  }
+  return graph->with_states(states)->with_states(in_place);
+}
+
 /// Parameters that several ops read, as constants of the step, which reside once on each device that
 /// reads them.
 void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json& ops, Json& edges) {
@@ -103,12 +135,22 @@ void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json&
   }
 }
 
+/// Whether every state that the op makes takes the place of its input.
+bool keeps_in_place(const Graph& graph, OpId maker) {
+  std::int64_t room = 0;
+  for (const Graph::State& state : graph.states()) {
+    if (graph.producer(state.result) != maker) continue;
+    room += std::min(graph.bytes(state.result), graph.output_bytes(state.input));
+  }
+  return graph.reused_bytes(maker) == room;
+}
+
 }  // namespace
 
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
-  root.expect_object({"format", "name", "ops", "edges", "results"}, kGraphFormat);
+  root.expect_object({"format", "name", "ops", "edges", "results", "states"}, kGraphFormat);
   const JsonReader ops = root.at("ops");
   const JsonReader edges = root.at("edges");
   GraphBuilder builder(root.at("name").text());
@@ -117,7 +159,8 @@ std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::strin
     for (std::size_t i = 0; i < outputs.size(); ++i) read_op(ops.at(i), builder, outputs[i]);
     for (std::size_t i = 0; i < edges.size(); ++i) read_edge(edges.at(i), outputs, builder);
     if (root.has("results")) read_results(root.at("results"), outputs, builder);
-    return builder.build();
+    std::shared_ptr<const Graph> graph = builder.build();
+    return root.has("states") ? with_states(std::move(graph), root.at("states")) : graph;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_file) throw;
     throw Error(ErrorCode::invalid_file, cat(origin, ": ", error.what()));
@@ -156,6 +199,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
                   {"cost_us", std::move(kinds)},
                   {"output_bytes", std::move(sizes)}};
     if (graph.own_param_bytes(op) > 0) entry["param_bytes"] = graph.own_param_bytes(op);
+    if (costs.workspace_bytes(op) > 0) entry["workspace_bytes"] = costs.workspace_bytes(op);
     if (!graph.colocation(op).empty()) entry["colocate"] = graph.colocation(op);
     ops.push_back(std::move(entry));
   }
@@ -181,6 +225,14 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
                          {"output", port[static_cast<std::size_t>(tensor)]}});
     }
     document["results"] = std::move(results);
+  }
+  for (const Graph::State& state : graph.states()) {
+    const OpId maker = graph.producer(state.result);
+    Json entry = {{"src", id[static_cast<std::size_t>(maker)]},
+                  {"output", port[static_cast<std::size_t>(state.result)]},
+                  {"input", id[static_cast<std::size_t>(state.input)]}};
+    if (keeps_in_place(graph, maker)) entry["in_place"] = true;
+    document["states"].push_back(std::move(entry));
   }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -52,12 +52,15 @@ TEST_CASE("parse_costs takes the costs that a graph file states") {
   const auto graph = builder.build();
   const std::string good = R"({"format": "berth.graph/1", "name": "other", "edges": [], "ops": [
       {"name": "z", "type": "T", "cost_us": 1, "output_bytes": []},
-      {"name": "a", "type": "T", "cost_us": {"gpu": 2.5}, "output_bytes": []}]})";
+      {"name": "a", "type": "T", "cost_us": {"gpu": 2.5}, "workspace_bytes": 64,
+       "output_bytes": []}]})";
   const auto costs = parse_costs(good, "g.json", *graph, cluster);
+  CHECK(costs->workspace_bytes(0) == 64);
   CHECK(costs->op_us(0, cluster.kind_of(1)) == 2.5);
   CHECK_FALSE(costs->can_run(0, cluster.kind_of(0)));
   std::string without = good;
-  without.replace(without.find("\"cost_us\": {\"gpu\": 2.5}, "), 24, "");
+  const std::string stated = R"("cost_us": {"gpu": 2.5}, "workspace_bytes": 64,)";
+  without.erase(without.find(stated), stated.size());
   test::expect_error(ErrorCode::invalid_file, {"g.json", "'a'", "no cost"},
                      [&] { (void)parse_costs(without, "g.json", *graph, cluster); });
   const auto another = two_ops();

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "berth/files.h"
@@ -97,6 +98,38 @@ TEST_CASE("a parameter that several ops read is written once, and resides once w
   CHECK(again->own_param_bytes(*again->find_op("left")) == 100);
 }
 
+TEST_CASE("workspaces and states are written and read again") {
+  GraphBuilder builder("decoder");
+  const OpId cache = builder.add_op("cache", "Input");
+  const OpId small = builder.add_op("small", "Input");
+  const OpId attend = builder.add_op("attend", "Attend");
+  const TensorId old = builder.add_output(cache, {DType::f32, true, {100}});
+  const TensorId older = builder.add_output(small, {DType::f32, true, {10}});
+  builder.add_input(attend, old);
+  builder.add_input(attend, older);
+  const TensorId next = builder.add_output(attend, {DType::f32, true, {100}});
+  const TensorId grown = builder.add_output(attend, {DType::f32, true, {20}});
+  for (const OpId op : {cache, small, attend}) builder.set_cost(op, {}, 1);
+  const Cluster cluster("c", std::vector<Device>(1, Device{.name = "gpu", .kind = "gpu"}), {});
+  const Costs costs({{1, 1, 1}}, {0, 0, 4096}, "made");
+  const auto plain = builder.build();
+  const Graph::State same{next, cache};
+  const Graph::State larger{grown, small};
+  const std::vector<Graph::State> first = {same};
+  const std::vector<Graph::State> both = {same, larger};
+  const auto one = plain->with_states(first);
+  const auto two = plain->with_states(both);
+  for (const auto& graph : {plain, one, two, two->with_states(both)}) {
+    const auto again = parse_graph(graph_json(*graph, costs, cluster), "g");
+    CHECK(std::ranges::equal(again->states(), graph->states()));
+    CHECK(again->reused_bytes(attend) == graph->reused_bytes(attend));
+    CHECK(again->lasting_bytes(attend) == graph->lasting_bytes(attend));
+    CHECK(again->colocation(attend) == graph->colocation(attend));
+    CHECK(Costs::stated(*again, cluster)->workspace_bytes(attend) == 4096);
+    CHECK(Costs::stated_or_roofline(*again, cluster)->workspace_bytes(attend) == 4096);
+  }
+}
+
 TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
   struct Case {
     std::string json;
@@ -122,6 +155,12 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
        {"at results[0]", "no outputs"}},
       {with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 0, "output": 2}])"),
        {"at results[0].output"}},
+      {with(R"("dst": 1}])", R"("dst": 1}], "states": [{"src": 0, "output": 1, "input": 2}])"),
+       {"at states[0].input", "from 0 to 1"}},
+      {with(R"("dst": 1}])", R"("dst": 1}], "states": [{"src": 0, "output": 1, "input": 0}])"),
+       {"'a' is no input"}},
+      {with(R"("cost_us": 3)", R"("workspace_bytes": 3)"),
+       {"at ops[0].workspace_bytes", "cost_us", "costs file"}},
       {with("[10, 20]", "[10, 99999999999999999999]"), {"at ops[0].output_bytes[1]"}},
       {with("[10, 20]", "[9223372036854775807, 9223372036854775807]"), {"op 'a'", "2^63"}},
       {with("[10, 20]", "10"), {"at ops[0].output_bytes", "list"}},
