@@ -351,11 +351,10 @@ std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const
       estimate(graph, cluster, op, table);
     }
   }
-  return std::make_shared<const Costs>(
-      std::move(table.us), std::move(table.workspace),
-      !estimated ? "stated"
-      : stated   ? "stated or roofline"
-                 : "roofline");
+  return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace),
+                                       !estimated ? "stated"
+                                       : stated   ? "stated or roofline"
+                                                  : "roofline");
 }
 
 }  // namespace berth

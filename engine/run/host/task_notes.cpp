@@ -1,0 +1,147 @@
+#include "host/task_notes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "berth/run.h"
+#include "berth/support/text.h"
+#include "ops/gpu_kernels.h"
+#include "support/units.h"
+
+namespace berth {
+namespace {
+
+/// Whether the kind runs no op of the graph by what it says that it runs, whatever the costs.
+bool runs_none(const Graph& graph, const Device& device) {
+  if (device.runs.every()) return false;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const bool counts = !graph.is_constant(op) && !graph.is_input(op);
+    if (counts && op_refusal(graph, op, device).empty()) return false;
+  }
+  return true;
+}
+
+/// Kinds of devices that no op can run on: stated costs that speak of other kinds, most likely.
+/// The placement would leave them idle without a word.
+void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
+  if (problem.costs().source() == "roofline") return;  // it knows what only a host can run
+  const Cluster& cluster = problem.cluster();
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    bool used = false;
+    for (OpId op = 0; op < problem.graph().op_count() && !used; ++op) {
+      used = !problem.graph().is_constant(op) && problem.costs().can_run(op, kind);
+    }
+    if (used || problem.graph().op_count() == 0) continue;
+    if (runs_none(problem.graph(), cluster.kind_device(kind))) {
+      notes.push_back(cat("device kind '", cluster.kind_name(kind),
+                          "' runs no op of the graph by its \"runs\" in the cluster, so that those "
+                          "devices stay idle; add the graph's op types and element types there"));
+      continue;
+    }
+    notes.push_back(cat("no op has a cost on device kind '", cluster.kind_name(kind),
+                        "', so that those devices stay idle (costs: ", problem.costs().source(),
+                        "); name a cluster of the kinds that the costs are for, or choose "
+                        "roofline costs"));
+  }
+}
+
+/// A graph whose sizes nobody knows: every placement of it takes no time, and proves nothing.
+void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
+  const Graph& graph = problem.graph();
+  for (KindId kind = 0; kind < problem.cluster().kind_count(); ++kind) {
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (problem.costs().can_run(op, kind) && problem.costs().op_us(op, kind) > 0) return;
+    }
+  }
+  std::int64_t unsized = 0;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    unsized += graph.bytes_known(tensor) ? 0 : 1;
+  }
+  if (graph.op_count() == 0 || unsized == 0) return;
+  notes.push_back(cat("no op takes any time, because ", unsized, " of ", graph.tensor_count(),
+                      " tensors have no known size: figures and proofs say nothing of a real step; "
+                      "give the model its shapes, or measured costs"));
+}
+
+/// Ops that the runtime's GPUs cannot run.
+void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
+  const Cluster& cluster = problem.cluster();
+  bool has_host = false, has_other = false;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    (cluster.kind_device(kind).host ? has_host : has_other) = true;
+  }
+  if (!has_other) return;
+  std::set<std::string> types;
+  std::int64_t count = 0;
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    if (!problem.graph().stated_costs(op).empty()) continue;
+    if (!ops::lacks_gpu_kernel(problem.graph(), op)) continue;
+    ++count;
+    types.insert(cat("'", problem.graph().op_type(op), "'"));
+  }
+  if (count == 0) return;
+  notes.push_back(cat(count, count == 1 ? " op has" : " ops have",
+                      " no kernel for GPUs in the model's runtime, or none of their element type,",
+                      has_host
+                          ? " and can be on hosts alone: "
+                          : "; the cluster has no host for them, so that they are taken to run "
+                            "anywhere: ",
+                      join({types.begin(), types.end()}, 6)));
+}
+
+}  // namespace
+
+void note_unused(const Settings& settings, std::vector<std::string>& notes) {
+  if (settings.in_flight && settings.objective != Objective::throughput) {
+    notes.push_back(
+        cat(settings.place("in_flight"),
+            "steps in flight count with objective=throughput alone; a step by itself is "
+            "simulated"));
+  }
+  if (settings.backend && settings.evaluator != EvaluatorKind::measure) {
+    notes.push_back(
+        cat(settings.place("backend"),
+            "a backend executes with evaluator=measure alone; placements are simulated"));
+  }
+}
+
+void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
+  note_idle_kinds(problem, notes);
+  note_no_work(problem, notes);
+  if (problem.costs().source() != "roofline") return;
+  if (!own_model) note_gpu_kernels(problem, notes);
+  std::string uncounted = without_rule_text(problem.graph());
+  if (!uncounted.empty()) notes.push_back(std::move(uncounted));
+}
+
+std::string without_rule_text(const Graph& graph) {
+  double bytes = 0, uncounted = 0;
+  std::int64_t ops = 0;
+  std::map<std::string, std::int64_t> types;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
+    const Work work = op_work(graph, op);
+    bytes += work.bytes;
+    if (!graph.stated_costs(op).empty() || has_work_rule(graph, op)) continue;
+    uncounted += work.bytes;
+    ++ops;
+    ++types[graph.op_type(op)];
+  }
+  if (ops == 0) return {};
+  std::vector<std::pair<std::string, std::int64_t>> most(types.begin(), types.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t kShown = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, most.size()); ++i) {
+    names += cat(i > 0 ? ", " : "", most[i].first, " (", format_count(most[i].second), ")");
+  }
+  if (most.size() > kShown) names += cat(" and ", most.size() - kShown, " more");
+  return cat(format_count(ops), ops == 1 ? " op has" : " ops have",
+             " no work rule, costed by the bytes moved alone (",
+             format_percent(bytes > 0 ? uncounted / bytes : 0), " of the step's): ", names);
+}
+
+}  // namespace berth

@@ -1,0 +1,19 @@
+// What readers of a task's figures should know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/problem.h"
+#include "berth/settings.h"
+
+namespace berth {
+
+/// Settings that say nothing about this run; whoever gave them expects more of them.
+void note_unused(const Settings& settings, std::vector<std::string>& notes);
+
+/// Devices that stay idle, figures that say nothing, ops without kernels or work rules. With `own_model` the
+/// tool has kernels of its own.
+void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes);
+
+}  // namespace berth

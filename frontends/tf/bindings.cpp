@@ -1,0 +1,138 @@
+#include "tf/bindings.h"
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth::tf_frontend {
+
+namespace {
+// Both name every open first dimension at once; the first as LoadOptions has it.
+const std::string kEveryFirst = "*", kBatch = "batch";
+}  // namespace
+
+using frontend::list_names;
+
+Bindings::Bindings(const LoadOptions& options, const std::string& file)
+    : file_(file), options_(options) {
+  const auto check = [&](const std::string& name, std::int64_t size) {
+    if (size < 0 || size > kMaxDim) {
+      throw Error(ErrorCode::invalid_argument, cat(file, ": dimension '", name, "' is bound to ",
+                                                   size, "; sizes are from 0 to 2^48"));
+    }
+  };
+  for (const auto& [name, size] : options.dims) {
+    check(name, size);
+    if (name != kEveryFirst && name != kBatch) continue;
+    if (batch_ && *batch_ != size) {
+      throw Error(ErrorCode::invalid_argument, cat(file, ": the batch is given both as ", *batch_,
+                                                   " and as ", size, "; give it once"));
+    }
+    batch_ = size;
+  }
+  for (const auto& [name, shape] : options.shapes) {
+    for (const std::int64_t size : shape) check(name, size);
+    if (shape.size() > kMaxRank) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat(file, ": the shape of '", name, "' has more than ", kMaxRank, " dimensions"));
+    }
+  }
+}
+
+void Bindings::apply(const std::string& name, Value& value) {
+  inputs_.insert(name);
+  for (const std::string& key : {name, name + ":0"}) {
+    const auto shape = options_.shapes.find(key);
+    if (shape == options_.shapes.end()) continue;
+    used_.insert(key);
+    value.set_shape(shape->second);
+  }
+  if (batch_ && stated_batch_ && !value.dims.empty() && value.dims[0] == *stated_batch_) {
+    value.dims[0] = *batch_;
+    used_.insert({kBatch, kEveryFirst});
+  }
+  for (std::size_t axis = 0; axis < value.dims.size(); ++axis) {
+    if (value.dims[axis] != kUnknownDim) continue;
+    const std::string own = cat(name, "/", axis);
+    dims_.insert(own);
+    if (axis == 0) {
+      dims_.insert(kBatch);
+      used_.insert({kBatch, kEveryFirst});
+    }
+    if (const auto size = options_.dims.find(own); size != options_.dims.end()) {
+      used_.insert(own);
+      value.dims[axis] = size->second;
+    } else if (axis == 0 && batch_) {
+      value.dims[axis] = *batch_;
+    }
+    if (value.dims[axis] == kUnknownDim) open_.insert(own);
+  }
+  if (!value.ranked) open_.insert(name);
+}
+
+void Bindings::give(const std::string& name, Value& value) {
+  for (const std::string& key : {name, name + ":0"}) {
+    const auto shape = options_.shapes.find(key);
+    if (shape == options_.shapes.end()) continue;
+    used_.insert(key);
+    Value given;
+    given.set_shape(shape->second);
+    if (merge_shape(value, given)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat(file_, ": the shape given for '", key,
+                    "' contradicts the one that follows from its inputs; leave it out"));
+  }
+}
+
+std::int64_t Bindings::trips_or_one(const std::string& loop) {
+  dims_.insert(loop);
+  const auto given = options_.dims.find(loop);
+  if (given != options_.dims.end()) {
+    used_.insert(loop);
+    return given->second;
+  }
+  unknown_loops_.insert(loop);
+  return 1;
+}
+
+void Bindings::finish(std::vector<std::string>& notes) const {
+  const auto names = [](const std::set<std::string>& set) {
+    return set.empty() ? std::string("none")
+                       : list_names(std::vector<std::string>(set.begin(), set.end()));
+  };
+  for (const auto& [name, size] : options_.dims) {
+    if (used_.count(name) > 0) continue;
+    if (name == kEveryFirst) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          cat(file_,
+              ": no input leaves its first dimension open, and those that the file fixes "
+              "differ or are 1, so that a batch of ",
+              size,
+              " has no meaning; leave --batch out to place it as it is, give --shape INPUT=.. for "
+              "another one, or export the model with a dynamic batch (None)"));
+    }
+    std::string way;
+    if (dims_.count(kBatch) > 0) {
+      way = cat("; for the first dimension of every input write --batch ", size);
+    }
+    throw Error(ErrorCode::invalid_argument, cat(file_, ": no open dimension or loop is named '",
+                                                 name, "'; there are: ", names(dims_), way));
+  }
+  for (const auto& [name, shape] : options_.shapes) {
+    if (used_.count(name) == 0) {
+      throw Error(ErrorCode::invalid_argument, cat(file_, ": no input and no tensor is named '",
+                                                   name, "'; the inputs are: ", names(inputs_)));
+    }
+  }
+  if (!open_.empty()) {
+    notes.push_back(cat("open dimensions of inputs: ", names(open_),
+                        "; give them with --dim NAME=SIZE, all first ones with --batch SIZE"));
+  }
+  if (!unknown_loops_.empty()) {
+    notes.push_back(
+        cat("loops counted as one round each: ", names(unknown_loops_),
+            "; the graph does not show how often they run; bind their names to state it"));
+  }
+}
+
+}  // namespace berth::tf_frontend
