@@ -27,7 +27,7 @@ inline std::vector<int> shuffled(Random& random, int count) {
   return order;
 }
 
-/// Several outputs per op, control edges, parameters own and shared, inputs of a model, results that are
+/// Several outputs per op, views, control edges, parameters own and shared, inputs of a model, results that are
 /// named or follow; names and ids in orders that have nothing to do with each other or with the topology.
 inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
   GraphBuilder builder("tangled");
@@ -50,6 +50,7 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
     for (std::uint64_t i = random.below(4); i > 0; --i) {
       outputs.back().push_back(builder.add_output(op, sized()));
     }
+    if (chance(0.25)) builder.set_attribute(op, "view", std::int64_t{1});
     if (chance(0.3)) {
       builder.set_param_bytes(op, static_cast<std::int64_t>(random.below(100000)));
     }

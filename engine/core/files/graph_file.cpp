@@ -4,6 +4,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
 
@@ -30,7 +31,7 @@ void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
 /// Adds one op; its output tensors go to `outputs`.
 void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId>& outputs) {
   json.expect_object({"name", "type", "cost_us", "output_bytes", "param_bytes", "workspace_bytes",
-                      "colocate", "pure"});
+                      "colocate", "pure", "view"});
   const std::string& name = json.at("name").text();
   const OpId op = builder.add_op(name, json.at("type").text());
   if (json.has("cost_us")) read_costs(json.at("cost_us"), op, builder);
@@ -52,6 +53,9 @@ void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId
   }
   if (json.has("colocate")) builder.set_colocation(op, json.at("colocate").text());
   if (json.has("pure") && json.at("pure").boolean()) builder.set_pure(op);
+  if (json.has("view") && json.at("view").boolean()) {
+    builder.set_attribute(op, std::string(ops::kViewAttribute), std::int64_t{1});
+  }
 }
 
 TensorId output_of(const JsonReader& json, std::span<const TensorId> ports) {
@@ -200,6 +204,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
                   {"output_bytes", std::move(sizes)}};
     if (graph.own_param_bytes(op) > 0) entry["param_bytes"] = graph.own_param_bytes(op);
     if (costs.workspace_bytes(op) > 0) entry["workspace_bytes"] = costs.workspace_bytes(op);
+    if (ops::is_view(graph, op)) entry["view"] = true;
     if (!graph.colocation(op).empty()) entry["colocate"] = graph.colocation(op);
     ops.push_back(std::move(entry));
   }

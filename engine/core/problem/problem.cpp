@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
@@ -122,6 +123,7 @@ struct Problem::Data {
   std::vector<Separation> separations;
   std::vector<double> group_us;  // by device class, then group
   std::vector<std::int64_t> group_param_bytes;
+  std::vector<bool> is_view;  // by op
 
   /// Checks the parts and fills what follows from them.
   void prepare();
@@ -176,6 +178,7 @@ void Problem::Data::prepare() {
   for (DeviceId device = 0; device < cluster->device_count(); ++device) {
     us_on.push_back(costs->of_kind(cluster->kind_of(device)));
   }
+  for (OpId op = 0; op < graph->op_count(); ++op) is_view.push_back(ops::is_view(*graph, op));
   if (constraints && groups) groups = regroup(*graph, *costs, *groups, *constraints);
   if (!groups) groups = finest_groups();
   const OpId apart = split_from_its_class();
@@ -317,7 +320,8 @@ void Problem::Data::sum_groups() {
 std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
   // A placement says whose memory they take if devices keep parameters for another.
   if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
-  const std::int64_t bytes = graph->lasting_bytes(op);
+  // What a view gives lasts in the memory of what it reads, which may be there anyway.
+  const std::int64_t bytes = is_view[at(op)] ? 0 : graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
                                                     : bytes;
 }

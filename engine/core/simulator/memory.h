@@ -5,7 +5,8 @@
 //   inputs       of the model: where their ops are, from the start of the step to its end;
 //   outputs      from the op's start until its last consumer on the device has ended and its last
 //                transfer is done; an output without consumers until the op's end; what the step
-//                returns until the step's end;
+//                returns until the step's end; those of a view (ops::is_view) take nothing, and what it
+//                reads stays as long as they do;
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;
 //   workspace    while the op runs.
@@ -44,6 +45,8 @@ struct MemoryScratch {
   std::vector<std::uint32_t> holders;
   std::vector<std::uint32_t> held_message;    ///< by transfer number
   std::vector<std::uint32_t> holder_of_edge;  ///< by position in Plan::consumers
+  std::vector<std::uint32_t> kept_by_view;    ///< by Index: what still is of Plan::kept_by_view
+  std::vector<Index> over;                    ///< views that are over, whose inputs are let go
   // placeto
   std::vector<double> row_start_us;
   std::vector<std::int64_t> row_bytes;
@@ -75,6 +78,8 @@ class DataflowMemory : public NoObserver {
     scratch.holders.assign(plan.messages.size() + edges, 0);
     scratch.held_message.resize(edges);
     scratch.holder_of_edge.resize(edges);
+    scratch.kept_by_view = plan.kept_by_view;
+    scratch.over.reserve(plan.views.size());
   }
 
   void op_started(Index op, std::uint32_t d, double start_us, double /*end_us*/) {
@@ -87,10 +92,9 @@ class DataflowMemory : public NoObserver {
     for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
       if (plan_.message_bytes[m] != 0) scratch_.holders[m] += hold(m, d, m);
     }
-    for (std::uint32_t i = plan_.input_begin[op]; i < plan_.input_begin[op + 1]; ++i) {
-      const std::uint32_t holder = scratch_.holder_of_edge[plan_.input_edges[i]];
-      assert(scratch_.holders[holder] > 0);
-      if (--scratch_.holders[holder] == 0) freed += bytes_of(holder);
+    if (plan_.views.empty() || scratch_.kept_by_view[op] == 0) {
+      freed += let_go(op);
+      freed += let_go_of_views();
     }
     give(d, freed, now_us);
   }
@@ -111,8 +115,7 @@ class DataflowMemory : public NoObserver {
 
   void transfer_ended(std::uint32_t, std::uint32_t message, std::uint32_t sender, DeviceId,
                       double now_us) {
-    assert(scratch_.holders[message] > 0);
-    if (--scratch_.holders[message] == 0) give(sender, plan_.home_bytes[message], now_us);
+    give(sender, drop(message) + let_go_of_views(), now_us);
   }
 
  private:
@@ -126,6 +129,39 @@ class DataflowMemory : public NoObserver {
       ++count;
     }
     return count;
+  }
+
+  /// One that held it does no more. Returns what that frees.
+  std::int64_t drop(std::uint32_t holder) {
+    assert(scratch_.holders[holder] > 0);
+    if (--scratch_.holders[holder] != 0) return 0;
+    if (!plan_.views.empty() && holder < plan_.messages.size() &&
+        plan_.message_bytes[holder] != 0) {
+      const Index producer = plan_.message_producer[holder];
+      std::uint32_t& kept = scratch_.kept_by_view[producer];
+      if (kept != 0 && --kept == 0) scratch_.over.push_back(producer);
+    }
+    return bytes_of(holder);
+  }
+
+  /// The op holds its inputs no more. Returns what that frees.
+  std::int64_t let_go(Index op) {
+    std::int64_t freed = 0;
+    for (std::uint32_t i = plan_.input_begin[op]; i < plan_.input_begin[op + 1]; ++i) {
+      freed += drop(scratch_.holder_of_edge[plan_.input_edges[i]]);
+    }
+    return freed;
+  }
+
+  /// The same for the views whose outputs are gone, which may be views of views.
+  std::int64_t let_go_of_views() {
+    std::int64_t freed = 0;
+    while (!scratch_.over.empty()) {
+      const Index view = scratch_.over.back();
+      scratch_.over.pop_back();
+      freed += let_go(view);
+    }
+    return freed;
   }
 
   [[nodiscard]] Index first_consumer(std::uint32_t message, std::uint32_t d) const {

@@ -7,6 +7,7 @@ void PausedMemory::clear() {
   peaks_.clear();
   holders_.clear();
   edges_.clear();
+  kept_by_view_.clear();
 }
 
 void PausedMemory::save(const Plan& plan, const MemoryScratch& memory,
@@ -34,6 +35,11 @@ void PausedMemory::save(const Plan& plan, const MemoryScratch& memory,
   for (std::uint32_t number = 0; number < sent; ++number) {
     if (holders[messages + number] != 0) keep(messages + number, memory.held_message[number]);
   }
+  kept_by_view_.clear();
+  for (const Index view : plan.views) {
+    const std::uint32_t kept = memory.kept_by_view[view];
+    if (kept != 0 && kept != plan.kept_by_view[view]) kept_by_view_.emplace_back(view, kept);
+  }
 }
 
 void PausedMemory::restore(const Plan& plan, MemoryScratch& memory) const {
@@ -50,6 +56,7 @@ void PausedMemory::restore(const Plan& plan, MemoryScratch& memory) const {
     if (holder.holder >= messages) memory.held_message[holder.holder - messages] = holder.message;
   }
   for (const HeldEdge& held : edges_) memory.holder_of_edge[held.edge] = held.holder;
+  for (const auto& [view, kept] : kept_by_view_) memory.kept_by_view[view] = kept;
 }
 
 }  // namespace berth::simulator

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/memory.h"
@@ -36,6 +37,7 @@ class PausedMemory {
   std::vector<Peak> peaks_;                // by device, without the parameters
   std::vector<Holder> holders_;
   std::vector<HeldEdge> edges_;
+  std::vector<std::pair<Index, std::uint32_t>> kept_by_view_;  // where some are gone and some are not
 };
 
 }  // namespace berth::simulator

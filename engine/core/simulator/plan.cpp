@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
@@ -251,6 +252,10 @@ void Plan::compile_lifetimes() {
     resident_bytes[i] = param_bytes[i] + (input ? output_bytes[i] : 0);
     taken_bytes[i] = input ? 0 : output_bytes[i];
     unread_bytes[i] = taken_bytes[i];
+    if (ops::is_view(graph(), op)) {
+      compile_view(i);
+      continue;
+    }
     // What takes the place of an input is there already.
     taken_bytes[i] -= graph().reused_bytes(op);
     for (const TensorId tensor : graph().outputs(op)) {
@@ -265,6 +270,25 @@ void Plan::compile_lifetimes() {
         unread_bytes[i] -= message_bytes[m];
       }
     }
+  }
+}
+
+void Plan::compile_view(Index i) {
+  taken_bytes[i] = 0;
+  unread_bytes[i] = 0;
+  views.push_back(i);
+  is_view.resize(op_count, 0);
+  is_returned.resize(op_count, 0);
+  kept_by_view.resize(op_count, 0);
+  is_view[i] = 1;
+  for (const TensorId tensor : graph().outputs(ids[i])) {
+    if (graph().is_result(tensor) && graph().bytes(tensor) != 0) is_returned[i] = 1;
+  }
+  kept_by_view[i] = is_returned[i];
+  const OpRow& row = rows[i];
+  for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
+    home_bytes[m] = 0;
+    if (message_bytes[m] != 0) ++kept_by_view[i];
   }
 }
 

@@ -116,6 +116,12 @@ struct Plan {
   std::vector<std::int64_t> taken_bytes;      ///< by Index: outputs that its start takes
   std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
   std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
+  std::vector<Index> views;                   ///< ops::is_view
+  // By Index where there are views, else empty.
+  std::vector<std::uint8_t> is_view;
+  std::vector<std::uint8_t> is_returned;  ///< a view of which the step returns an output
+  /// What keeps a view's inputs beyond its end: outputs with readers, and one for all that are returned.
+  std::vector<std::uint32_t> kept_by_view;
   std::vector<std::uint32_t> works_in;        ///< by device: Cluster::works_in
   bool has_signals = false;                   ///< some edge is a control edge
   /// Whether transfers between the devices hold nothing.
@@ -135,6 +141,7 @@ struct Plan {
   void compile_routes();
   void compile_memory();
   void compile_lifetimes();
+  void compile_view(Index i);
 };
 
 }  // namespace berth::simulator

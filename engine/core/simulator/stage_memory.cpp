@@ -1,17 +1,23 @@
 #include "simulator/stage_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "berth/support/index.h"
 
 namespace berth::simulator {
-
 void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> device,
                           std::vector<StageNeed>& needs) {
-  freed_.assign(plan.op_count, 0);
+  freed_.assign(plan.op_count + 1, 0);  // and what the step's end frees
   usage_.assign(plan.device_count, 0);
   last_.assign(plan.device_count, 0);
-  for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
+  over_.resize(plan.op_count);
+  std::iota(over_.begin(), over_.end(), 0U);
+  for (const Index view : plan.views) {
+    if (plan.is_returned[view] != 0) over_[view] = plan.op_count;
+  }
+  // Backwards, so that it is known of every view how long its outputs stay.
+  for (auto m = static_cast<std::uint32_t>(plan.messages.size()); m-- > 0;) {
     const std::int64_t bytes = plan.message_bytes[m];
     if (bytes == 0) continue;
     const Message& message = plan.messages[m];
@@ -22,13 +28,16 @@ void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> devic
       const Index reader = plan.consumers[e];
       const std::uint32_t d = device[reader];
       if (last_[d] == 0) readers_.push_back(d);
-      last_[d] = std::max(last_[d], reader + 1);
+      last_[d] = std::max(last_[d], over_[reader] + 1);
     }
     for (const std::uint32_t d : readers_) {
       if (d != home) {
         usage_[plan.works_in[d]] += bytes;
         freed_[last_[d] - 1] += bytes;
       }
+    }
+    if (last_[home] > 0 && !plan.views.empty() && plan.is_view[producer] != 0) {
+      over_[producer] = std::max(over_[producer], last_[home] - 1);
     }
     freed_[last_[home] > 0 ? last_[home] - 1 : producer] += plan.home_bytes[m];
     for (const std::uint32_t d : readers_) last_[d] = 0;

@@ -34,13 +34,14 @@ struct StageNeed {
 ///   inputs    of the model, throughout;
 ///   copies    of what other devices send, from the start until the last reader here has run;
 ///   outputs   from their op until the last reader here has run, or the op itself; what the step
-///             returns to the end;
+///             returns to the end; those of a view nothing, and what it reads as long as they would;
 ///   workspace while the op runs.
 class StageMemory {
  public:
   /// After it, `measure` allocates nothing.
   void reserve(const Plan& plan) {
-    freed_.reserve(plan.op_count);
+    freed_.reserve(plan.op_count + 1);
+    over_.reserve(plan.op_count);
     usage_.reserve(plan.device_count);
     last_.reserve(plan.device_count);
     readers_.reserve(plan.device_count);
@@ -51,6 +52,7 @@ class StageMemory {
 
  private:
   std::vector<std::int64_t> freed_;     ///< by Index: by its end
+  std::vector<Index> over_;             ///< by Index: the op at whose end it needs its inputs no more
   std::vector<std::int64_t> usage_;     ///< by device
   std::vector<Index> last_;             ///< by device: the last reader of a message, plus one
   std::vector<std::uint32_t> readers_;  ///< devices with readers of a message

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/graph.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 
 namespace berth::reports {
@@ -26,12 +27,16 @@ class Holders {
         dataflow_(problem.options().semantics == Semantics::dataflow),
         placement_(placement),
         trace_(trace),
-        found_(trace.devices.size()) {}
+        found_(trace.devices.size()),
+        over_us_(trace.op_end_us),
+        over_at_once_(trace.op_end_us.size()) {}
 
   std::vector<PeakHoldings> find() {
     for (std::size_t d = 0; d < found_.size(); ++d) {
       found_[d].param_bytes = trace_.devices[d].param_bytes;
     }
+    find_sends();
+    follow_views();
     add_copies();
     for (OpId op = 0; op < graph_.op_count(); ++op) add_outputs(op);
     for (PeakHoldings& device : found_) {
@@ -44,14 +49,40 @@ class Holders {
  private:
   using Copy = std::pair<TensorId, DeviceId>;
 
+  void find_sends() {
+    for (const Transfer& transfer : trace_.transfers) {
+      if (transfer.tensor == kNoTensor) continue;
+      double& sent_us = sent_us_[transfer.tensor];
+      sent_us = std::max(sent_us, transfer.end_us);
+    }
+  }
+
+  /// A view needs its inputs until its outputs are gone.
+  void follow_views() {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      over_at_once_[at(op)] = trace_.op_start_us[at(op)] == trace_.op_end_us[at(op)];
+    }
+    const auto order = graph_.topological_order();
+    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+      if (!is_view(*op)) continue;
+      for (const TensorId tensor : graph_.outputs(*op)) {
+        const Stay held = output_stay(*op, tensor);
+        if (held.to_us >= over_us_[at(*op)]) over_at_once_[at(*op)] = held.instant;
+        over_us_[at(*op)] = std::max(over_us_[at(*op)], held.to_us);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_view(OpId op) const { return dataflow_ && ops::is_view(graph_, op); }
+
   /// From `from_us` until the last consumer on the device has ended, `to_us` at the earliest.
   [[nodiscard]] Stay stay(double from_us, double to_us, OpId producer, TensorId tensor,
                           DeviceId device) const {
     Stay stay{from_us, to_us, from_us == to_us};
     for (const Edge& edge : graph_.out_edges(producer)) {
       if (edge.tensor != tensor || placement_[at(edge.dst)] != device) continue;
-      const double end_us = trace_.op_end_us[at(edge.dst)];
-      const bool instant = trace_.op_start_us[at(edge.dst)] == end_us;
+      const double end_us = over_us_[at(edge.dst)];
+      const bool instant = over_at_once_[at(edge.dst)];
       if (end_us > stay.to_us) stay.instant = false;
       if (end_us >= stay.to_us) stay.instant = stay.instant || instant;
       stay.to_us = std::max(stay.to_us, end_us);
@@ -69,10 +100,7 @@ class Holders {
 
   void add_copies() {
     for (const Transfer& transfer : trace_.transfers) {
-      if (transfer.tensor == kNoTensor) continue;
-      double& sent_us = sent_us_[transfer.tensor];
-      sent_us = std::max(sent_us, transfer.end_us);
-      if (transfer.dst == kNoDevice) continue;
+      if (transfer.tensor == kNoTensor || transfer.dst == kNoDevice) continue;
       hold(transfer.dst,
            stay(transfer.start_us, transfer.end_us, transfer.producer, transfer.tensor,
                 transfer.dst),
@@ -80,24 +108,27 @@ class Holders {
     }
   }
 
+  [[nodiscard]] Stay output_stay(OpId op, TensorId tensor) const {
+    const double start_us = trace_.op_start_us[at(op)];
+    if (dataflow_ && (graph_.is_input(op) || graph_.is_result(tensor))) {
+      return {graph_.is_input(op) ? 0 : start_us, trace_.runtime_us, true};
+    }
+    Stay held = stay(start_us, trace_.op_end_us[at(op)], op, tensor, placement_[at(op)]);
+    const auto sent = sent_us_.find(tensor);
+    if (sent != sent_us_.end() && sent->second > held.to_us) held = {start_us, sent->second};
+    return held;
+  }
+
   void add_outputs(OpId op) {
     const DeviceId device = placement_[at(op)];
-    const double start_us = trace_.op_start_us[at(op)];
-    const double end_us = trace_.op_end_us[at(op)];
-    for (const TensorId tensor : graph_.outputs(op)) {
-      if (graph_.is_constant(op)) continue;
-      if (dataflow_ && (graph_.is_input(op) || graph_.is_result(tensor))) {
-        const double from_us = graph_.is_input(op) ? 0 : start_us;
-        hold(device, {from_us, trace_.runtime_us, true},
-             {op, Holding::What::output, graph_.bytes(tensor)});
-        continue;
+    if (!graph_.is_constant(op) && !is_view(op)) {
+      for (const TensorId tensor : graph_.outputs(op)) {
+        hold(device, output_stay(op, tensor), {op, Holding::What::output, graph_.bytes(tensor)});
       }
-      Stay held = stay(start_us, end_us, op, tensor, device);
-      const auto sent = sent_us_.find(tensor);
-      if (sent != sent_us_.end() && sent->second > held.to_us) held = {start_us, sent->second};
-      hold(device, held, {op, Holding::What::output, graph_.bytes(tensor)});
     }
     if (!dataflow_) return;
+    const double start_us = trace_.op_start_us[at(op)];
+    const double end_us = trace_.op_end_us[at(op)];
     hold(device, {start_us, end_us, start_us == end_us},
          {op, Holding::What::workspace, costs_.workspace_bytes(op)});
   }
@@ -110,6 +141,8 @@ class Holders {
   const StepTrace& trace_;
   std::map<TensorId, double> sent_us_;  // when the last transfer of the tensor is done
   std::vector<PeakHoldings> found_;
+  std::vector<double> over_us_;     // by op: until when it needs what it reads
+  std::vector<bool> over_at_once_;  // by op: what needs that last took no time
 };
 
 }  // namespace

@@ -95,6 +95,38 @@ TEST_CASE("transfers over a parallel link wait for nothing, the others as ever")
   CHECK(trace.links[0].busy_us == 7);  // by both together
 }
 
+TEST_CASE("a view takes no memory, and what it is of stays as long as what it gives") {
+  // The model's input x (4) and what a makes (6) are reshaped, the latter twice; c reads both.
+  Case one;
+  const OpId x = one.op("x", 0, {4});
+  const OpId v = one.op("v", 0, {4});
+  const OpId a = one.op("a", 1, {6});
+  const OpId w = one.op("w", 0, {6});
+  const OpId u = one.op("u", 0, {6});
+  const OpId b = one.op("b", 1, {1});
+  const OpId c = one.op("c", 1, {2});
+  one.read(v, x);
+  one.read(a, v);
+  one.read(w, a);
+  one.read(u, w);
+  one.read(b, a);
+  one.read(c, u);
+  one.read(c, b);
+  one.read(c, v);
+  one.result(c);
+  for (const OpId view : {v, w, u}) one.builder().set_attribute(view, "view", std::int64_t{1});
+  const Simulator simulator(one.problem());
+  // x, and in turn: a; a and b; a, b and c.
+  CHECK(simulator.trace(Placement{0, 0, 0, 0, 0, 0, 0}).devices[0].peak_bytes == 13000);
+  // Device 1 gets what u gives, b and v: it has their copies, and c.
+  const StepTrace apart = simulator.trace(Placement{0, 0, 0, 0, 0, 0, 1});
+  CHECK(apart.devices[0].peak_bytes == 11000);
+  CHECK(apart.devices[1].peak_bytes == 13000);
+  // What a gives goes to device 1, which has it once: w and u are views of the copy.
+  const StepTrace split = simulator.trace(Placement{0, 0, 0, 1, 1, 0, 1});
+  CHECK(split.devices[1].peak_bytes == 13000);
+}
+
 TEST_CASE("a receiver that copies takes its mail before its ops, one transfer after the other") {
   //   0: ss                        s makes x (4) and y (3) for device 1, which notices them at 3
   //   1: llllxxxxxyyyyab           each takes 1 more; a reads x and could begin at 9

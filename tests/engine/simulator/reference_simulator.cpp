@@ -21,6 +21,11 @@ struct Sending {
   std::vector<OpId> consumers;
 };
 
+/// As tangled_graph has views; inputs are none.
+bool says_view(const Graph& graph, OpId op) {
+  return graph.attribute(op, "view") != nullptr && !graph.is_input(op);
+}
+
 std::int64_t bytes_of(const Graph& graph, TensorId tensor) {
   return tensor == kNoTensor ? 0 : graph.bytes(tensor);
 }
@@ -408,6 +413,35 @@ class DataflowReference {
     }
   }
 
+  /// The event until which a tensor is held where it was made, if an op's inputs are until `over`.
+  int held_until(OpId op, TensorId tensor, const std::vector<int>& over) const {
+    if (graph_.is_result(tensor)) return events_ + 1;
+    int until = end_at_[at(op)];
+    for (const Edge& edge : graph_.out_edges(op)) {
+      if (edge.tensor == tensor && placement_[at(edge.dst)] == placement_[at(op)]) {
+        until = std::max(until, over[at(edge.dst)]);
+      }
+    }
+    for (const Moving& moving : moving_) {
+      if (moving.sending.tensor == tensor) until = std::max(until, moving.end_at);
+    }
+    return until;
+  }
+
+  /// By op, the event until which its inputs are held: its end, or that of what a view gives.
+  std::vector<int> inputs_until() const {
+    std::vector<int> over = end_at_;
+    const auto order = graph_.topological_order();
+    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+      if (!says_view(graph_, *op)) continue;
+      for (const TensorId tensor : graph_.outputs(*op)) {
+        if (graph_.bytes(tensor) == 0) continue;
+        over[at(*op)] = std::max(over[at(*op)], held_until(*op, tensor, over));
+      }
+    }
+    return over;
+  }
+
   /// From the order of events alone: what is held from which event to which.
   void measure_memory() {
     using Changes = std::multimap<int, std::int64_t>;
@@ -418,6 +452,7 @@ class DataflowReference {
       changes[where].emplace(from, bytes);
       changes[where].emplace(to, -bytes);
     };
+    const std::vector<int> over = inputs_until();
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const DeviceId d = placement_[at(op)];
       resident[at(d)] += graph_.own_param_bytes(op);
@@ -426,28 +461,15 @@ class DataflowReference {
       }
       hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
       for (const TensorId tensor : graph_.outputs(op)) {
-        if (graph_.is_input(op)) continue;
-        if (graph_.is_result(tensor)) {
-          hold(d, start_at_[at(op)], events_ + 1, graph_.bytes(tensor));
-          continue;
-        }
-        int until = end_at_[at(op)];
-        for (const Edge& edge : graph_.out_edges(op)) {
-          if (edge.tensor == tensor && placement_[at(edge.dst)] == d) {
-            until = std::max(until, end_at_[at(edge.dst)]);
-          }
-        }
-        for (const Moving& moving : moving_) {
-          if (moving.sending.tensor == tensor) until = std::max(until, moving.end_at);
-        }
-        hold(d, start_at_[at(op)], until, graph_.bytes(tensor));
+        if (graph_.is_input(op) || says_view(graph_, op)) continue;
+        hold(d, start_at_[at(op)], held_until(op, tensor, over), graph_.bytes(tensor));
       }
     }
     for (const Moving& moving : moving_) {
       if (moving.signal) continue;
       int until = 0;
       for (const OpId consumer : moving.sending.consumers) {
-        until = std::max(until, end_at_[at(consumer)]);
+        until = std::max(until, over[at(consumer)]);
       }
       hold(moving.dst, moving.start_at, until, graph_.bytes(moving.sending.tensor));
     }
@@ -495,10 +517,31 @@ ReferenceStep reference_step(const Problem& problem, const Placement& placement)
 
 namespace {
 
+/// By op, the position until which its device holds its inputs.
+std::vector<int> inputs_until(const Problem& problem, const Placement& placement,
+                              const std::vector<int>& position) {
+  const Graph& graph = problem.graph();
+  std::vector<int> over = position;
+  const auto order = graph.topological_order();
+  for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    if (!says_view(graph, *op)) continue;
+    for (const Edge& edge : graph.out_edges(*op)) {
+      if (edge.tensor == kNoTensor || graph.bytes(edge.tensor) == 0) continue;
+      if (placement[at(edge.dst)] != placement[at(*op)]) continue;
+      over[at(*op)] = std::max(over[at(*op)], over[at(edge.dst)]);
+    }
+    for (const TensorId tensor : graph.outputs(*op)) {
+      if (graph.is_result(tensor) && graph.bytes(tensor) > 0) over[at(*op)] = graph.op_count();
+    }
+  }
+  return over;
+}
+
 /// Outputs and copies of a step on a device when the op at this position runs; -1 = before any does.
 std::int64_t held_at(const Problem& problem, const Placement& placement,
                      const std::vector<int>& position, DeviceId d, int now) {
   const Graph& graph = problem.graph();
+  const std::vector<int> over = inputs_until(problem, placement, position);
   std::int64_t held = 0;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const bool here = placement[at(op)] == d;
@@ -508,8 +551,9 @@ std::int64_t held_at(const Problem& problem, const Placement& placement,
       for (const Edge& edge : graph.out_edges(op)) {
         if (edge.tensor != tensor || placement[at(edge.dst)] != d) continue;
         reads = true;
-        last = std::max(last, position[at(edge.dst)]);
+        last = std::max(last, over[at(edge.dst)]);
       }
+      if (here && says_view(graph, op)) continue;
       if (here && (graph.is_input(op) || graph.is_result(tensor))) last = graph.op_count();
       const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
       if ((here || reads) && first <= now && now <= last) held += graph.bytes(tensor);

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/simulator.h"
 #include "reference_simulator.h"
 #include "support/tangled_problem.h"
@@ -34,6 +37,30 @@ void on_random_steps(Semantics semantics, Objective objective, int problems, Che
       check(problem, any_placement(random, *problem));
     }
   }
+}
+
+/// Tensors that are on a device when a step is over: inputs and results, and for a view's what it is of.
+std::set<std::pair<TensorId, DeviceId>> lasting_tensors(const Graph& graph,
+                                                        const Placement& placement) {
+  std::set<std::pair<TensorId, DeviceId>> found, seen;
+  const auto hold = [&](TensorId tensor, DeviceId device, const auto& again) -> void {
+    if (graph.bytes(tensor) == 0 || !seen.insert({tensor, device}).second) return;
+    const OpId op = graph.producer(tensor);
+    if (placement[static_cast<std::size_t>(op)] != device || !ops::is_view(graph, op)) {
+      found.insert({tensor, device});
+      return;
+    }
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (edge.tensor != kNoTensor) again(edge.tensor, device, again);
+    }
+  };
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    for (const TensorId tensor : graph.outputs(op)) {
+      if (!graph.is_input(op) && !graph.is_result(tensor)) continue;
+      hold(tensor, placement[static_cast<std::size_t>(op)], hold);
+    }
+  }
+  return found;
 }
 
 TEST_CASE("the simulator agrees with the slow reference to the last bit") {
@@ -175,10 +202,11 @@ TEST_CASE("a trace is consistent in itself") {
 
           // Memory: the highest sample is the peak; parameters, inputs and results are left.
           std::vector<std::int64_t> highest(devices, 0), last(devices, 0), lasting(devices, 0);
-          for (OpId op = 0; op < graph.op_count() && semantics == Semantics::dataflow; ++op) {
-            const DeviceId device = placement[static_cast<std::size_t>(op)];
-            const auto d = static_cast<std::size_t>(problem->cluster().works_in(device));
-            lasting[d] += graph.lasting_bytes(op);
+          if (semantics == Semantics::dataflow) {
+            for (const auto& [tensor, device] : lasting_tensors(graph, placement)) {
+              lasting[static_cast<std::size_t>(problem->cluster().works_in(device))] +=
+                  graph.bytes(tensor);
+            }
           }
           for (const MemorySample& sample : trace.memory) {
             const auto d = static_cast<std::size_t>(sample.device);

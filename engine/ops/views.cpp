@@ -1,0 +1,21 @@
+#include "berth/sdk/ops/views.h"
+
+#include <cstdint>
+
+#include "ops/tables.h"
+
+namespace berth::ops {
+
+bool is_view(const Graph& graph, OpId op) {
+  if (graph.is_constant(op) || graph.is_input(op) || graph.reused_bytes(op) != 0) return false;
+  if (graph.dialect() == "berth") {
+    const AttributeValue* const says = graph.attribute(op, kViewAttribute);
+    return says != nullptr && *says == AttributeValue(std::int64_t{1});
+  }
+  const WorkRule* const rule = find_work(graph.dialect(), graph.op_type(op));
+  if (rule == nullptr || rule->free_because != kView.free_because) return false;
+  const auto& stated = graph.stated_work(op);
+  return !stated || stated->launches == 0;
+}
+
+}  // namespace berth::ops
