@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "ops/op_view.h"
 #include "ops/tables.h"
 
 namespace berth::ops {
@@ -13,7 +14,10 @@ bool is_view(const Graph& graph, OpId op) {
     return says != nullptr && *says == AttributeValue(std::int64_t{1});
   }
   const WorkRule* const rule = find_work(graph.dialect(), graph.op_type(op));
-  if (rule == nullptr || rule->free_because != kView.free_because) return false;
+  if (rule == nullptr) return false;
+  const bool changes_nothing =
+      rule->estimate == work::converted && !work::converts(OpView(graph, op));
+  if (rule->free_because != kView.free_because && !changes_nothing) return false;
   const auto& stated = graph.stated_work(op);
   return !stated || stated->launches == 0;
 }

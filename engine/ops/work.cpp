@@ -55,6 +55,10 @@ double element_bytes(DType dtype) noexcept {
   return bits > 0 ? bits / 8.0 : 4.0;
 }
 
+bool converts(const OpView& op) {
+  return op.input(0).dtype() == DType::unknown || op.input(0).dtype() != op.output(0).dtype();
+}
+
 Estimate nothing(const OpView& op, const WorkRule& rule) {
   Estimate estimate = make_estimate(op, rule, 0, 0);
   estimate.work.launches = 0;
@@ -63,6 +67,10 @@ Estimate nothing(const OpView& op, const WorkRule& rule) {
 
 Estimate per_output(const OpView& op, const WorkRule& rule) {
   return make_estimate(op, rule, rule.flops * op.output(0).elements(), all_bytes(op));
+}
+
+Estimate converted(const OpView& op, const WorkRule& rule) {
+  return converts(op) ? per_output(op, rule) : nothing(op, rule);
 }
 
 Estimate per_input(const OpView& op, const WorkRule& rule) {

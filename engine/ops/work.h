@@ -57,6 +57,8 @@ struct ConvolutionShape {
 };
 [[nodiscard]] Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape);
 
+/// Whether the output's type is another than the input's, as far as that is known.
+[[nodiscard]] bool converts(const OpView& op);
 /// Read and written.
 [[nodiscard]] double all_bytes(const OpView& op);
 /// Bytes of one element; a type that is not known counts as f32.
@@ -68,6 +70,7 @@ EstimateFunction per_output;   ///< of the first output; all inputs read, all ou
 EstimateFunction per_input;    ///< of the first input (reductions)
 EstimateFunction per_operand;  ///< of the first output, for every input after the first
 EstimateFunction write_only;   ///< of the first output; inputs are only sizes
+EstimateFunction converted;    ///< per_output, or nothing where the input has the output's type
 EstimateFunction gathered;     ///< reads as many bytes of the data as it writes, and the indices
 
 // --- Others -------------------------------------------------------------------------------------
@@ -100,6 +103,7 @@ inline constexpr WorkRule kHost = free_op("it feeds or watches the step from out
 [[nodiscard]] constexpr WorkRule reduction(double flops) {
   return {work::per_input, OpClass::reduction, flops};
 }
+inline constexpr WorkRule kConversion = {work::converted, OpClass::elementwise, 1};
 /// Elements moved from all inputs to all outputs, `flops` for each.
 [[nodiscard]] constexpr WorkRule copies(double flops = 0) {
   return {work::per_output, OpClass::data_movement, flops};

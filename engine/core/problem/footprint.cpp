@@ -1,6 +1,5 @@
 #include "berth/sdk/footprint.h"
 
-#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 
@@ -17,7 +16,7 @@ Footprint::Footprint(const Problem& problem, double output_share)
     std::int64_t& own = own_[at(groups.of(op))];
     if (parameters) own = saturating_sum(own, graph.own_param_bytes(op));
     own = saturating_sum(own, problem.lasting_bytes(op));
-    if (parameters && ops::is_view(graph, op)) continue;
+    if (problem.is_view(op)) continue;
     // A share of 1 is exact, whatever the bytes; below, doubles are near enough.
     std::int64_t outputs = graph.output_bytes(op);
     if (parameters) outputs -= graph.lasting_bytes(op);

@@ -21,6 +21,34 @@ constexpr double kLongestUs = 1e24;
 /// And what groups exchange, counted once per consumer, from where 64 bits do.
 constexpr double kMostBytes = 4e18;
 
+/// Whether the op's only output is as large as that of `before`, which nothing else needs.
+bool takes_the_place(const Graph& graph, OpId op, OpId before) {
+  const auto made = graph.outputs(op), given = graph.outputs(before);
+  if (made.size() != 1 || given.size() != 1 || graph.is_result(given[0])) return false;
+  if (graph.bytes(made[0]) != graph.bytes(given[0]) || graph.reused_bytes(op) != 0) return false;
+  const auto readers = graph.out_edges(before);
+  return std::all_of(readers.begin(), readers.end(), [&](const Edge& edge) {
+    return edge.tensor == kNoTensor || edge.dst == op;
+  });
+}
+
+/// By op: a view, or done in place as part of the op before it.
+std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
+  std::vector<bool> found;
+  for (OpId op = 0; op < graph.op_count(); ++op) found.push_back(ops::is_view(graph, op));
+  std::map<OpId, OpId> done_by;
+  for (const Costs::Joined& joined : costs.joined()) done_by.emplace(joined.op, joined.with);
+  for (const auto& [op, with] : done_by) {
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (edge.tensor == kNoTensor) continue;
+      const auto before = done_by.find(edge.src);
+      const bool of_it = edge.src == with || (before != done_by.end() && before->second == with);
+      if (of_it && takes_the_place(graph, op, edge.src)) found[at(op)] = true;
+    }
+  }
+  return found;
+}
+
 void check_compute(const Graph& graph, const Cluster& cluster, const Costs& costs, double gap_us) {
   double overhead_us = gap_us;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
@@ -123,7 +151,7 @@ struct Problem::Data {
   std::vector<Separation> separations;
   std::vector<double> group_us;  // by device class, then group
   std::vector<std::int64_t> group_param_bytes;
-  std::vector<bool> is_view;  // by op
+  std::vector<bool> is_view;  // by op; empty: none is
 
   /// Checks the parts and fills what follows from them.
   void prepare();
@@ -145,6 +173,7 @@ struct Problem::Data {
     return group_us[at(device_class[at(device)]) * group_param_bytes.size() + at(group)];
   }
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
+  [[nodiscard]] bool views(OpId op) const noexcept { return !is_view.empty() && is_view[at(op)]; }
 
   void validate_colocation(const Placement& placement) const;
   /// Two ops that share a device and must be apart, and the rule that says so.
@@ -178,7 +207,7 @@ void Problem::Data::prepare() {
   for (DeviceId device = 0; device < cluster->device_count(); ++device) {
     us_on.push_back(costs->of_kind(cluster->kind_of(device)));
   }
-  for (OpId op = 0; op < graph->op_count(); ++op) is_view.push_back(ops::is_view(*graph, op));
+  if (counts_lifetimes(options)) is_view = views_of(*graph, *costs);
   if (constraints && groups) groups = regroup(*graph, *costs, *groups, *constraints);
   if (!groups) groups = finest_groups();
   const OpId apart = split_from_its_class();
@@ -321,7 +350,7 @@ std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
   // A placement says whose memory they take if devices keep parameters for another.
   if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
   // What a view gives lasts in the memory of what it reads, which may be there anyway.
-  const std::int64_t bytes = is_view[at(op)] ? 0 : graph->lasting_bytes(op);
+  const std::int64_t bytes = views(op) ? 0 : graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
                                                     : bytes;
 }
@@ -371,6 +400,9 @@ double Problem::cost_us(OpId op, DeviceId device) const noexcept {
 }
 double Problem::group_cost_us(GroupId group, DeviceId device) const noexcept {
   return data_->group_cost_us(group, device);
+}
+bool Problem::is_view(OpId op) const noexcept {
+  return data_->views(op);
 }
 std::int64_t Problem::lasting_bytes(OpId op) const noexcept {
   return data_->lasting_bytes(op);

@@ -5,7 +5,7 @@
 //   inputs       of the model: where their ops are, from the start of the step to its end;
 //   outputs      from the op's start until its last consumer on the device has ended and its last
 //                transfer is done; an output without consumers until the op's end; what the step
-//                returns until the step's end; those of a view (ops::is_view) take nothing, and what it
+//                returns until the step's end; those of a view (Problem::is_view) take nothing, and what it
 //                reads stays as long as they do;
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;

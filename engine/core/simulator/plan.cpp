@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
@@ -252,7 +251,7 @@ void Plan::compile_lifetimes() {
     resident_bytes[i] = param_bytes[i] + (input ? output_bytes[i] : 0);
     taken_bytes[i] = input ? 0 : output_bytes[i];
     unread_bytes[i] = taken_bytes[i];
-    if (ops::is_view(graph(), op)) {
+    if (problem->is_view(op)) {
       compile_view(i);
       continue;
     }

@@ -116,7 +116,7 @@ struct Plan {
   std::vector<std::int64_t> taken_bytes;      ///< by Index: outputs that its start takes
   std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
   std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
-  std::vector<Index> views;                   ///< ops::is_view
+  std::vector<Index> views;                   ///< Problem::is_view
   // By Index where there are views, else empty.
   std::vector<std::uint8_t> is_view;
   std::vector<std::uint8_t> is_returned;  ///< a view of which the step returns an output

@@ -90,9 +90,11 @@ class BERTH_EXPORT Problem {
   /// Sum of cost_us over the members of a group.
   [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept;
   /// Bytes that the op leaves on its device to the end of a step, for every step in flight: the model's
-  /// inputs and results (Graph::lasting_bytes), where the semantics count them; 0 for a view
-  /// (ops::is_view). Saturates.
+  /// inputs and results (Graph::lasting_bytes), where the semantics count them; 0 for a view. Saturates.
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
+  /// Whether the op's outputs take no memory, and keep what it reads: ops::is_view, and an op that the one
+  /// before it does in place (Costs::joined). Never where the semantics count no lifetimes.
+  [[nodiscard]] bool is_view(OpId op) const noexcept;
   /// Devices of one class have the same kind and can run the same groups; their memory and links
   /// may differ. Without constraints a class is a kind. Dense, from 0.
   [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept;

@@ -72,7 +72,7 @@ constexpr Row kOps[] = {
     {"BitwiseOr", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_or},
     {"BitwiseXor", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_xor},
     {"Bucketize", "output:=int32", rule::like_first, elementwise(1)},
-    {"Cast", "y:DstT", rule::like_first, elementwise(1), fold_cast},
+    {"Cast", "y:DstT", rule::like_first, kConversion, fold_cast},
     {"Ceil", "y:T", rule::like_first, elementwise(1), fold::ceiling},
     {"ClipByValue", "output:T", rule::like_first, elementwise(1), fold_clip},
     {"Complex", "out:Tout", rule::broadcast_all, elementwise(1)},

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "berth/graph.h"
-#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 
 namespace berth::reports {
@@ -21,7 +20,8 @@ struct Stay {
 class Holders {
  public:
   Holders(const Problem& problem, const Placement& placement, const StepTrace& trace)
-      : graph_(problem.graph()),
+      : problem_(problem),
+        graph_(problem.graph()),
         cluster_(problem.cluster()),
         costs_(problem.costs()),
         dataflow_(problem.options().semantics == Semantics::dataflow),
@@ -64,7 +64,7 @@ class Holders {
     }
     const auto order = graph_.topological_order();
     for (auto op = order.rbegin(); op != order.rend(); ++op) {
-      if (!is_view(*op)) continue;
+      if (!problem_.is_view(*op)) continue;
       for (const TensorId tensor : graph_.outputs(*op)) {
         const Stay held = output_stay(*op, tensor);
         if (held.to_us >= over_us_[at(*op)]) over_at_once_[at(*op)] = held.instant;
@@ -72,8 +72,6 @@ class Holders {
       }
     }
   }
-
-  [[nodiscard]] bool is_view(OpId op) const { return dataflow_ && ops::is_view(graph_, op); }
 
   /// From `from_us` until the last consumer on the device has ended, `to_us` at the earliest.
   [[nodiscard]] Stay stay(double from_us, double to_us, OpId producer, TensorId tensor,
@@ -121,7 +119,7 @@ class Holders {
 
   void add_outputs(OpId op) {
     const DeviceId device = placement_[at(op)];
-    if (!graph_.is_constant(op) && !is_view(op)) {
+    if (!graph_.is_constant(op) && !problem_.is_view(op)) {
       for (const TensorId tensor : graph_.outputs(op)) {
         hold(device, output_stay(op, tensor), {op, Holding::What::output, graph_.bytes(tensor)});
       }
@@ -133,6 +131,7 @@ class Holders {
          {op, Holding::What::workspace, costs_.workspace_bytes(op)});
   }
 
+  const Problem& problem_;
   const Graph& graph_;
   const Cluster& cluster_;
   const Costs& costs_;

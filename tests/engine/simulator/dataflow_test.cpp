@@ -40,6 +40,7 @@ class Case {
   std::vector<Device> devices{device("0"), device("1")};
   std::vector<LinkSpec> links{{"*", "*", kBandwidth, 0, {}}};
   std::vector<std::int64_t> workspace_bytes;
+  std::vector<Costs::Joined> joined;
   DeviceId worker = kNoDevice;  // for which hosts keep parameters
   ProblemOptions options;
 
@@ -59,7 +60,7 @@ class Case {
     const auto costs = std::make_shared<const Costs>(
         std::vector<std::vector<double>>(static_cast<std::size_t>(cluster->kind_count()),
                                          {us.begin(), us.end()}),
-        workspace_bytes, "case");
+        workspace_bytes, "case", joined);
     return std::make_shared<const Problem>(graph, cluster, costs, nullptr, options);
   }
   StepTrace trace(const Placement& placement) { return Simulator(problem()).trace(placement); }
@@ -125,6 +126,26 @@ TEST_CASE("a view takes no memory, and what it is of stays as long as what it gi
   // What a gives goes to device 1, which has it once: w and u are views of the copy.
   const StepTrace split = simulator.trace(Placement{0, 0, 0, 1, 1, 0, 1});
   CHECK(split.devices[1].peak_bytes == 13000);
+}
+
+TEST_CASE("what was measured as one op is done in place, where nothing else reads what is between") {
+  const auto peak_bytes = [](bool joined, bool other_reader) {
+    Case one;
+    const OpId convolution = one.op("convolution", 1, {4});
+    const OpId normalization = one.op("normalization", 0, {4});
+    const OpId relu = one.op("relu", 0, {4});
+    const OpId next = one.op("next", 1, {1});
+    one.read(normalization, convolution);
+    one.read(relu, normalization);
+    one.read(next, relu);
+    if (other_reader) one.read(next, normalization);
+    one.result(next);
+    if (joined) one.joined = {{normalization, convolution}, {relu, convolution}};
+    return Simulator(one.problem()).trace(Placement{0, 0, 0, 0}).devices[0].peak_bytes;
+  };
+  CHECK(peak_bytes(false, false) == 8000);
+  CHECK(peak_bytes(true, false) == 5000);
+  CHECK(peak_bytes(true, true) == 9000);
 }
 
 TEST_CASE("a receiver that copies takes its mail before its ops, one transfer after the other") {

@@ -1,0 +1,71 @@
+// Ops whose outputs lie in the memory of what they read.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "berth/costs.h"
+#include "berth/sdk/ops/views.h"
+
+namespace berth {
+namespace {
+
+/// An op that reads one input of the model of 8 floats and gives as many of a type.
+std::shared_ptr<const Graph> one_op(const std::string& dialect, const std::string& type,
+                                    DType given) {
+  GraphBuilder builder("g", dialect);
+  const OpId x = builder.add_op("x", dialect == "tf" ? "Placeholder" : "Input");
+  const TensorId from = builder.add_output(x, {DType::f32, true, {8}});
+  const OpId op = builder.add_op("op", type);
+  builder.add_input(op, from);
+  builder.add_output(op, {given, true, {8}});
+  return builder.build();
+}
+
+TEST_CASE("views are what runtimes give another shape, name or the type that it has") {
+  struct Case {
+    const char* dialect;
+    const char* type;
+    DType given;
+    bool view;
+  };
+  for (const Case& one : {Case{"onnx", "Reshape", DType::f32, true},
+                          Case{"onnx", "Transpose", DType::f32, false},
+                          Case{"onnx", "Relu", DType::f32, false},
+                          Case{"onnx", "Cast", DType::f32, true},
+                          Case{"onnx", "Cast", DType::f16, false},
+                          Case{"onnx", "Cast", DType::unknown, false},
+                          Case{"tf", "Identity", DType::f32, true},
+                          Case{"tf", "Cast", DType::f32, true},
+                          Case{"tf", "Cast", DType::i32, false},
+                          Case{"mlir", "stablehlo.reshape", DType::f32, true},
+                          Case{"mlir", "torch.aten.view", DType::f32, true},
+                          Case{"berth", "Reshape", DType::f32, false}}) {
+    CAPTURE(one.dialect);
+    CAPTURE(one.type);
+    const auto graph = one_op(one.dialect, one.type, one.given);
+    CHECK(ops::is_view(*graph, 1) == one.view);
+    CHECK(ops::is_view(*graph, 0) == false);
+    if (graph->dialect() != "berth") CHECK((op_work(*graph, 1).launches == 0) == one.view);
+  }
+}
+
+TEST_CASE("an op of which someone says that it works is no view, nor one that a state's place takes") {
+  GraphBuilder builder("g", "onnx");
+  const OpId x = builder.add_op("x", "Input");
+  const TensorId from = builder.add_output(x, {DType::f32, true, {8}});
+  const OpId op = builder.add_op("op", "Identity");
+  builder.add_input(op, from);
+  const TensorId to = builder.add_output(op, {DType::f32, true, {8}});
+  const auto plain = builder.build();
+  CHECK(ops::is_view(*plain, op));
+  const std::vector<Graph::State> states = {{to, x}};
+  CHECK_FALSE(ops::is_view(*plain->with_states(states), op));
+
+  GraphBuilder other("g", "onnx");
+  other.add_input(other.add_op("op", "Identity"), other.add_parameter({DType::f32, true, {8}}));
+  other.set_work(0, Work{.flops = 5});
+  CHECK_FALSE(ops::is_view(*other.build(), 0));
+}
+
+}  // namespace
+}  // namespace berth
