@@ -7,26 +7,12 @@
 
 #include "berth/error.h"
 #include "runtime/empty.h"
-#include "runtime/tf/support.h"
+#include "runtime/tf/scaling.h"
 
 namespace berth::runtime::tf {
 namespace {
 
 // --- sizes ---------------------------------------------------------------------------------------
-
-/// How positions of one axis of a resized image lie in the image.
-struct Scaling {
-  explicit Scaling(const Instruction& op)
-      : corners(int_attribute(op, "align_corners", 0) != 0),
-        centers(int_attribute(op, "half_pixel_centers", 0) != 0) {}
-
-  [[nodiscard]] float scale(std::int64_t from, std::int64_t to) const {
-    return corners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
-                             : static_cast<float>(from) / static_cast<float>(to);
-  }
-
-  bool corners, centers;
-};
 
 /// The two pixels that each pixel of an axis is made from, and the share of the second.
 struct Neighbours {

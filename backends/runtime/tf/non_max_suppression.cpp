@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 
+#include "berth/error.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -119,10 +120,103 @@ Kernel make_suppression(const KernelRequest& request) {
   };
 }
 
+// --- all classes of many images ------------------------------------------------------------------
+
+/// What is left of one class of one image, or of all.
+struct Detection {
+  const float* box;
+  float score;
+  std::int64_t label;
+};
+
+struct CombinedLimits {
+  Limits of_class;
+  std::int64_t most = 0;  ///< of all classes
+  bool clips = true;      ///< boxes lie within the image
+};
+
+/// The best boxes of one image: boxes [boxes, classes or 1, 4], scores [boxes, classes].
+std::vector<Detection> detect(const Tensor& boxes, const Tensor& scores,
+                              const CombinedLimits& limits) {
+  std::vector<Detection> found;
+  for (std::int64_t label = 0; label < scores.size(1); ++label) {
+    const Tensor own = boxes.select(1, boxes.size(1) == 1 ? 0 : label);
+    const Chosen chosen = choose(own, scores.select(1, label), limits.of_class);
+    for (std::size_t i = 0; i < chosen.boxes.size(); ++i) {
+      const float* const box = own.data_ptr<float>() + chosen.boxes[i] * own.stride(0);
+      found.push_back({box, chosen.scores[i], label});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Detection& a, const Detection& b) { return a.score > b.score; });
+  if (static_cast<std::int64_t>(found.size()) > limits.most) {
+    found.resize(static_cast<std::size_t>(limits.most));
+  }
+  return found;
+}
+
+/// Tensors of the outputs on the host; what is not found is 0.
+struct Detections {
+  Detections(std::int64_t images, std::int64_t most)
+      : boxes(at::zeros({images, most, 4}, at::kFloat)),
+        scores(at::zeros({images, most}, at::kFloat)),
+        labels(at::zeros({images, most}, at::kFloat)),
+        counts(at::zeros({images}, at::kInt)) {}
+
+  void set(std::int64_t image, const std::vector<Detection>& found, bool clips) const {
+    const std::int64_t most = scores.size(1);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::int64_t at = image * most + static_cast<std::int64_t>(i);
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const float corner = found[i].box[k];
+        boxes.data_ptr<float>()[4 * at + k] = clips ? std::clamp(corner, 0.0F, 1.0F) : corner;
+      }
+      scores.data_ptr<float>()[at] = found[i].score;
+      labels.data_ptr<float>()[at] = static_cast<float>(found[i].label);
+    }
+    counts.data_ptr<std::int32_t>()[image] = static_cast<std::int32_t>(found.size());
+  }
+
+  Tensor boxes, scores, labels, counts;
+};
+
+/// (boxes [images, boxes, classes or 1, 4], scores [images, boxes, classes], most of a class, most, overlap, least
+/// score)
+Kernel make_combined(const KernelRequest& request) {
+  const bool pads_by_class = int_attribute(request.instruction, "pad_per_class", 0) != 0;
+  const bool clips = int_attribute(request.instruction, "clip_boxes", 1) != 0;
+  return [=](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor boxes = tensor_at(in, 0).to(at::kCPU, at::kFloat).contiguous();
+    const Tensor scores = tensor_at(in, 1).to(at::kCPU, at::kFloat).contiguous();
+    if (boxes.dim() != 4 || scores.dim() != 3 || boxes.size(3) != 4 ||
+        boxes.size(0) != scores.size(0) || boxes.size(1) != scores.size(1) ||
+        (boxes.size(2) != 1 && boxes.size(2) != scores.size(2))) {
+      throw Error(ErrorCode::invalid_argument, "its boxes and scores are not of the same boxes");
+    }
+    CombinedLimits limits;
+    limits.clips = clips;
+    limits.of_class.most = tensor_at(in, 2).item().to<std::int64_t>();
+    limits.most = tensor_at(in, 3).item().to<std::int64_t>();
+    limits.of_class.overlap = tensor_at(in, 4).item().to<float>();
+    limits.of_class.score = tensor_at(in, 5).item().to<float>();
+    if (limits.of_class.most < 0 || limits.most < 0) {
+      throw Error(ErrorCode::invalid_argument, "a number of boxes to keep is negative");
+    }
+    if (pads_by_class) {
+      limits.most = std::min(limits.most, limits.of_class.most * scores.size(2));
+    }
+    const Detections made(boxes.size(0), limits.most);
+    for (std::int64_t i = 0; i < boxes.size(0); ++i) {
+      made.set(i, detect(boxes.select(0, i), scores.select(0, i), limits), limits.clips);
+    }
+    const Tensor* const all[] = {&made.boxes, &made.scores, &made.labels, &made.counts};
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].tensor = all[i]->to(context.device);
+  };
+}
+
 constexpr KernelRow kRows[] = {
-    {"NonMaxSuppressionV2", make_suppression<2>},
-    {"NonMaxSuppressionV3", make_suppression<3>},
-    {"NonMaxSuppressionV4", make_suppression<4>},
+    {"CombinedNonMaxSuppression", make_combined}, {"NonMaxSuppressionV2", make_suppression<2>},
+    {"NonMaxSuppressionV3", make_suppression<3>}, {"NonMaxSuppressionV4", make_suppression<4>},
     {"NonMaxSuppressionV5", make_suppression<5>},
 };
 

@@ -11,9 +11,10 @@ namespace {
 
 /// Tables of ops that do arithmetic, and of those that do not.
 const auto kArithmetic = {
-    tf::convolution_kernels, tf::elementwise_kernels,   tf::gradient_kernels, tf::image_kernels,
-    tf::matrix_kernels,      tf::normalization_kernels, tf::pooling_kernels,  tf::product_kernels,
-    tf::quantized_kernels,   tf::reduction_kernels,     tf::segment_kernels,  tf::volume_kernels};
+    tf::color_kernels,   tf::convolution_kernels, tf::elementwise_kernels,   tf::gradient_kernels,
+    tf::image_kernels,   tf::matrix_kernels,      tf::normalization_kernels, tf::pooling_kernels,
+    tf::product_kernels, tf::quantized_kernels,   tf::reduction_kernels,     tf::resampling_kernels,
+    tf::segment_kernels, tf::volume_kernels};
 const auto kOthers = {tf::control_flow_kernels, tf::indexing_kernels,  tf::layout_kernels,
                       tf::list_kernels,         tf::optimizer_kernels, tf::random_kernels,
                       tf::shape_kernels,        tf::signal_kernels,    tf::stateless_random_kernels,

@@ -23,6 +23,7 @@
 namespace berth::runtime::tf {
 
 // The tables, one per file of kernels.
+[[nodiscard]] std::span<const KernelRow> color_kernels();
 [[nodiscard]] std::span<const KernelRow> control_flow_kernels();
 [[nodiscard]] std::span<const KernelRow> convolution_kernels();
 [[nodiscard]] std::span<const KernelRow> elementwise_kernels();
@@ -39,6 +40,7 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> quantized_kernels();
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
+[[nodiscard]] std::span<const KernelRow> resampling_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
 [[nodiscard]] std::span<const KernelRow> segment_kernels();
 [[nodiscard]] std::span<const KernelRow> signal_kernels();

@@ -196,12 +196,29 @@ Kernel make_mean_pool_gradient(const KernelRequest& request) {
   };
 }
 
+/// (volumes): what lies under each window, side by side in the last dimension.
+Kernel make_patches(const KernelRequest& request) {
+  const Volume volume(request.instruction);
+  return [volume, window = volume.spatial(request.instruction, "ksizes")](KernelContext&, Inputs in,
+                                                                          Outputs out) {
+    const Tensor x = volume.in_order(tensor_at(in, 0));
+    Tensor y = runtime::padded(x, volume.pads(sizes_of(x), window));
+    for (std::size_t i = 0; i < 3; ++i) {
+      y = y.unfold(static_cast<std::int64_t>(i) + 2, window[i], volume.stride[i]);
+    }
+    const Ints shape = {y.size(0), y.size(2), y.size(3), y.size(4),
+                        window[0] * window[1] * window[2] * x.size(1)};
+    out[0].tensor = y.permute({0, 2, 3, 4, 5, 6, 7, 1}).reshape(shape);
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"AvgPool3D", make_mean_pool},
     {"AvgPool3DGrad", make_mean_pool_gradient},
     {"Conv3D", make_convolution},
     {"Conv3DBackpropFilterV2", make_filter_gradient},
     {"Conv3DBackpropInputV2", make_input_gradient},
+    {"ExtractVolumePatches", make_patches},
     {"MaxPool3D", make_max_pool},
     {"MaxPool3DGrad", make_max_pool_gradient},
 };

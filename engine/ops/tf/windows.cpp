@@ -256,6 +256,18 @@ void extract_patches(OpContext& op) {
              sliding.along(input.dim(2), sizes[2], 2),
              multiply_dims(input.dim(3), multiply_dims(sizes[1], sizes[2]))});
 }
+void extract_volume_patches(OpContext& op) {
+  const Value& input = op.in(0);
+  const std::vector<Number> sizes = small_integers(op.attributes, "ksizes");
+  const Sliding sliding(op.attributes);
+  if (input.rank() != 5 || sizes.size() != 5 || sliding.strides.size() != 5) return;
+  Dims dims = input.dims;
+  for (std::size_t i = 1; i < 4; ++i) {
+    dims[i] = sliding.along(input.dim(i), sizes[i], i);
+    dims[4] = multiply_dims(dims[4], sizes[i]);
+  }
+  op.set(0, std::move(dims));
+}
 
 /// images, transforms, size [2].
 void projected(OpContext& op) {
@@ -302,6 +314,7 @@ constexpr Row kOps[] = {
     {"Dilation2DBackpropInput", "in_backprop:T", rule::like_first,
      depthwise(depthwise_input_gradient_work)},
     {"ExtractImagePatches", "patches:T", extract_patches, copies()},
+    {"ExtractVolumePatches", "patches:T", extract_volume_patches, copies()},
     {"FractionalAvgPool", "output:T row_pooling_sequence:=int64 col_pooling_sequence:=int64",
      fractional_pool, kPoolingByInput},
     {"FractionalMaxPool", "output:T row_pooling_sequence:=int64 col_pooling_sequence:=int64",

@@ -27,61 +27,13 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+import more_cases
+from case_inputs import (RANDOM, Resource, Variable, bools, doubles, float_, floats, int_, ints, longs, positive, run,
+                         tf_shape, whole)
+
 HERE = pathlib.Path(__file__).resolve().parent
 TINY = HERE.parents[2] / "examples" / "models" / "tf" / "nmt_tiny.pb"
-RANDOM = np.random.default_rng(7)
 STEPS = 3
-
-
-# --------------------------------------------------------------------------------------------------
-# Inputs
-
-
-def floats(*shape, low=-2.0, high=2.0, dtype=np.float32):
-    return RANDOM.uniform(low, high, shape).astype(dtype)
-
-
-def doubles(*shape, **limits):
-    return floats(*shape, dtype=np.float64, **limits)
-
-
-def positive(*shape):
-    return floats(*shape, low=0.1, high=3.0)
-
-
-def whole(*shape, low=-9, high=10, dtype=np.int32):
-    return RANDOM.integers(low, high, shape).astype(dtype)
-
-
-def bools(*shape):
-    return RANDOM.integers(0, 2, shape).astype(bool)
-
-
-def ints(*values):
-    return np.array(values, np.int32)
-
-
-def longs(*values):
-    return np.array(values, np.int64)
-
-
-def int_(value):
-    return np.array(value, np.int32)
-
-
-def float_(value):
-    return np.array(value, np.float32)
-
-
-class Variable:
-    """An input that is a reference to a variable."""
-
-    def __init__(self, value):
-        self.value = np.asarray(value)
-
-
-class Resource(Variable):
-    """An input that is the handle of a variable."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -288,12 +240,6 @@ def convolutions(add):
     add("Conv2D", input=doubles(1, 5, 5, 2), filter=doubles(3, 3, 2, 2), strides=[1, 1, 1, 1], padding="SAME")
 
 
-def tf_shape(op, **arguments):
-    """The shape TensorFlow gives the result, in a graph of its own."""
-    with tf.Graph().as_default():
-        return getattr(tf.raw_ops, op)(**arguments).shape.as_list()
-
-
 def convolution_cases(add, images, window, channels, shared, differentiable):
     x, w = floats(*images), floats(*window)
     y = tf_shape("Conv2D", input=x, filter=w, **shared)
@@ -318,11 +264,6 @@ def pooling(add):
         for values in (x, np.maximum(x, 0)):
             largest = run(tf.raw_ops.MaxPool, input=values, **shared)
             add("MaxPoolGrad", orig_input=values, orig_output=largest, grad=floats(*y), **shared)
-
-
-def run(function, **arguments):
-    with tf.Graph().as_default(), tf.Session() as session:
-        return session.run(function(**arguments))
 
 
 def normalization(add):
@@ -875,7 +816,7 @@ def make_op_cases():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
                      indexing, variables, optimizers, fake_quantized, edges, images, volumes, matrices, segments, special_functions, signals, halves,
-                     narrow_integers, empty_batches, more_edges):
+                     narrow_integers, empty_batches, more_edges, *more_cases.PARTS):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")
