@@ -57,7 +57,8 @@ Source first_input(const Node& node) {
 /// Changes what outlives the step, so that it runs although nothing reads what it gives.
 bool changes_state(std::string_view op) {
   return op.starts_with("Assign") || op.starts_with("ResourceApply") ||
-         op.starts_with("ResourceScatter") || op.starts_with("Apply") || op.starts_with("Scatter");
+         op.starts_with("ResourceSparseApply") || op.starts_with("ResourceScatter") ||
+         op.starts_with("Apply") || op.starts_with("SparseApply") || op.starts_with("Scatter");
 }
 
 }  // namespace

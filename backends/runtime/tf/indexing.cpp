@@ -6,15 +6,10 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
-#include "runtime/tf/support.h"
+#include "runtime/tf/indices.h"
 
 namespace berth::runtime::tf {
 namespace {
-
-/// As one row, beside the tensor they point into: that may be one of the host's.
-Tensor flat_indices(const Tensor& indices, const Tensor& target) {
-  return indices.reshape({-1}).to(target.device(), at::kLong);
-}
 
 /// (x, begin, size): -1 is what is left.
 Kernel make_slice(const KernelRequest& request) {
@@ -202,30 +197,6 @@ Kernel make_gather(const KernelRequest& request) {
   };
 }
 
-/// Indices of `depth` dimensions each, as indices of rows of what those dimensions make up.
-Tensor linear_indices(const Tensor& indices, const Ints& shape) {
-  const Tensor numbers = indices.to(at::kLong);
-  Tensor linear = at::zeros(indices.sizes().slice(0, indices.dim() - 1), numbers.options());
-  for (std::int64_t i = 0; i < indices.size(-1); ++i) {
-    linear = linear * shape.at(static_cast<std::size_t>(i)) + numbers.select(-1, i);
-  }
-  return linear;
-}
-
-/// `shape` with its first dimensions, as many as an index has, made one.
-Ints merged_shape(const Tensor& indices, const Ints& shape) {
-  const auto depth = static_cast<std::size_t>(indices.size(-1));
-  Ints merged{1};
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (i < depth) {
-      merged[0] *= shape[i];
-    } else {
-      merged.push_back(shape[i]);
-    }
-  }
-  return merged;
-}
-
 /// (x, indices)
 Kernel make_gather_nd(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
@@ -233,21 +204,6 @@ Kernel make_gather_nd(const KernelRequest& /*request*/) {
     const Ints shape = x.sizes().vec();
     const Tensor rows = x.reshape(merged_shape(indices, shape));
     out[0].tensor = gather(rows, linear_indices(indices, shape), 0, 0);
-  };
-}
-
-/// (indices, updates, shape): where indices repeat, updates add up.
-Kernel make_scatter_nd(const KernelRequest& request) {
-  return [sizes = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
-    const Tensor &indices = tensor_at(in, 0), &updates = tensor_at(in, 1);
-    const Ints shape = sizes.get(in);
-    const Ints merged = merged_shape(indices, shape);
-    Ints rows = merged;
-    rows[0] = -1;
-    const Tensor result = at::zeros(merged, updates.options());
-    result.index_add_(0, flat_indices(linear_indices(indices, shape), updates),
-                      updates.reshape(rows));
-    out[0].tensor = result.reshape(shape);
   };
 }
 
@@ -328,30 +284,6 @@ Kernel make_reverse_sequence(const KernelRequest& request) {
   };
 }
 
-/// (x, indices, updates): x with some of it changed. Updates to one place come one after the other.
-template <void (*change)(const Tensor& rows, const Tensor& index, const Tensor& updates)>
-Kernel make_changed(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) {
-    const Tensor &x = tensor_at(in, 0), &indices = tensor_at(in, 1);
-    const Ints shape = x.sizes().vec(), merged = merged_shape(indices, shape);
-    Ints rows = merged;
-    rows[0] = -1;
-    const Tensor result = x.clone().reshape(merged);
-    change(result, flat_indices(linear_indices(indices, shape), result),
-           tensor_at(in, 2).to(result.device()).reshape(rows));
-    out[0].tensor = result.reshape(shape);
-  };
-}
-void put(const Tensor& rows, const Tensor& index, const Tensor& updates) {
-  rows.index_copy_(0, index, updates);
-}
-void add(const Tensor& rows, const Tensor& index, const Tensor& updates) {
-  rows.index_add_(0, index, updates);
-}
-void subtract(const Tensor& rows, const Tensor& index, const Tensor& updates) {
-  rows.index_add_(0, index, updates, -1);
-}
-
 /// (x, which part each row belongs to)
 Kernel make_partition(const KernelRequest& request) {
   const std::int64_t count = int_attribute(request.instruction, "num_partitions", 1);
@@ -413,13 +345,9 @@ constexpr KernelRow kRows[] = {
     {"ResourceGather", make_gather_rows},
     {"ReverseSequence", make_reverse_sequence},
     {"Roll", make_roll},
-    {"ScatterNd", make_scatter_nd},
     {"Slice", make_slice},
     {"StridedSlice", make_strided_slice},
     {"StridedSliceGrad", make_strided_slice_gradient},
-    {"TensorScatterAdd", make_changed<add>},
-    {"TensorScatterSub", make_changed<subtract>},
-    {"TensorScatterUpdate", make_changed<put>},
     {"TopKV2", make_top_k},
     {"Unique", make_unique},
     {"UniqueWithCounts", make_unique},

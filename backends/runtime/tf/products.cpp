@@ -3,6 +3,8 @@
 
 #include <ATen/Functions.h>
 
+#include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -65,6 +67,30 @@ Kernel make_bias_gradient(const KernelRequest& request) {
   };
 }
 
+/// (indices, values and shape of a sparse matrix, dense matrix)
+Kernel make_sparse_product(const KernelRequest& request) {
+  const bool adjoint_a = int_attribute(request.instruction, "adjoint_a", 0) != 0;
+  const bool adjoint_b = int_attribute(request.instruction, "adjoint_b", 0) != 0;
+  return [=, sizes = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor &indices = tensor_at(in, 0), &values = tensor_at(in, 1), &given = tensor_at(in, 3);
+    const Ints shape = sizes.get(in);
+    if (shape.size() != 2 || indices.dim() != 2 || indices.size(1) != 2 || given.dim() != 2) {
+      throw Error(ErrorCode::invalid_argument, "an operand is no matrix");
+    }
+    const Tensor dense = adjoint_b ? given.mH() : given;
+    if (dense.size(0) != shape[adjoint_a ? 0 : 1]) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          cat(shape[adjoint_a ? 0 : 1], " columns are multiplied by ", dense.size(0), " rows"));
+    }
+    const Tensor places = on_device(context, indices).to(at::kLong);
+    const Tensor rows = at::index_select(dense, 0, places.select(1, adjoint_a ? 0 : 1));
+    const Tensor factors = (adjoint_a ? at::conj(values) : values).unsqueeze(1);
+    out[0].tensor = at::zeros({shape[adjoint_a ? 1 : 0], dense.size(1)}, rows.options())
+                        .index_add_(0, places.select(1, adjoint_a ? 1 : 0), at::mul(factors, rows));
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"BatchMatMul", make_batch_matmul},
     {"BatchMatMulV2", make_batch_matmul},
@@ -73,6 +99,7 @@ constexpr KernelRow kRows[] = {
     {"BiasAddGrad", make_bias_gradient},
     {"Einsum", make_einsum},
     {"MatMul", make_matmul},
+    {"SparseTensorDenseMatMul", make_sparse_product},
 };
 
 }  // namespace

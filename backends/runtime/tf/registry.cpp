@@ -15,9 +15,11 @@ const auto kArithmetic = {
     tf::image_kernels,   tf::matrix_kernels,      tf::normalization_kernels, tf::pooling_kernels,
     tf::product_kernels, tf::quantized_kernels,   tf::reduction_kernels,     tf::resampling_kernels,
     tf::segment_kernels, tf::volume_kernels};
-const auto kOthers = {tf::control_flow_kernels, tf::indexing_kernels,  tf::layout_kernels,
-                      tf::list_kernels,         tf::optimizer_kernels, tf::random_kernels,
-                      tf::shape_kernels,        tf::signal_kernels,    tf::stateless_random_kernels,
+const auto kOthers = {tf::control_flow_kernels, tf::indexing_kernels,
+                      tf::layout_kernels,       tf::list_kernels,
+                      tf::optimizer_kernels,    tf::random_kernels,
+                      tf::scatter_kernels,      tf::shape_kernels,
+                      tf::signal_kernels,       tf::stateless_random_kernels,
                       tf::suppression_kernels,  tf::variable_kernels};
 
 bool does_arithmetic(const std::string& type) {

@@ -116,13 +116,39 @@ Kernel make_sorted(const KernelRequest& /*request*/) {
   };
 }
 
-/// (x, rows of it, segments in ascending order)
+/// (x, rows of it, segments in ascending order; their number?)
 template <Reduction reduction>
-Kernel make_sparse(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) {
+Kernel make_sparse(const KernelRequest& request) {
+  std::optional<IntsInput> count;
+  if (request.instruction.inputs.size() > 3) count.emplace(request, 3);
+  return [count](KernelContext&, Inputs in, Outputs out) {
     const Tensor &x = tensor_at(in, 0), &segments = tensor_at(in, 2);
     const Tensor rows = at::index_select(x, 0, tensor_at(in, 1).to(x.device(), at::kLong));
-    out[0].tensor = reduction(Rows(rows, segments), count_of(segments));
+    out[0].tensor = reduction(Rows(rows, segments), count ? count->one(in) : count_of(segments));
+  };
+}
+
+/// (gradient, rows of x, their segments, how many rows x has). Each row gets its segment's gradient, divided by
+/// what divided the sum.
+template <Reduction reduction>
+Kernel make_sparse_gradient(const KernelRequest& request) {
+  return [size = IntsInput(request, 3)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor &gradient = tensor_at(in, 0), &segments = tensor_at(in, 2);
+    Ints broadcast(static_cast<std::size_t>(gradient.dim()), 1);
+    broadcast.at(0) = -1;
+    // The reduction of ones is the number of rows over its divisor.
+    const Tensor ones = at::ones(segments.sizes(), gradient.options());
+    const Rows rows(ones, segments);
+    const Tensor counts = rows.counts(gradient.size(0)).reshape({-1});
+    const Tensor share = at::div(reduction(rows, gradient.size(0)), at::clamp_min(counts, 1));
+    const Tensor each = at::mul(gradient, share.reshape(broadcast));
+    Ints shape = gradient.sizes().vec();
+    shape.at(0) = size.one(in);
+    const auto index = [&](std::size_t i) {
+      return tensor_at(in, i).to(gradient.device(), at::kLong);
+    };
+    out[0].tensor = at::zeros(shape, gradient.options())
+                        .index_add_(0, index(1), at::index_select(each, 0, index(2)));
   };
 }
 
@@ -169,8 +195,14 @@ constexpr KernelRow kRows[] = {
     {"SegmentProd", make_sorted<product>},
     {"SegmentSum", make_sorted<sum>},
     {"SparseSegmentMean", make_sparse<mean>},
+    {"SparseSegmentMeanGrad", make_sparse_gradient<mean>},
+    {"SparseSegmentMeanWithNumSegments", make_sparse<mean>},
     {"SparseSegmentSqrtN", make_sparse<by_root>},
+    {"SparseSegmentSqrtNGrad", make_sparse_gradient<by_root>},
+    {"SparseSegmentSqrtNWithNumSegments", make_sparse<by_root>},
     {"SparseSegmentSum", make_sparse<sum>},
+    {"SparseSegmentSumGrad", make_sparse_gradient<sum>},
+    {"SparseSegmentSumWithNumSegments", make_sparse<sum>},
     {"UnsortedSegmentMax", make_unsorted<largest>},
     {"UnsortedSegmentMin", make_unsorted<smallest>},
     {"UnsortedSegmentProd", make_unsorted<product>},

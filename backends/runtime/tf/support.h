@@ -41,6 +41,7 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
 [[nodiscard]] std::span<const KernelRow> resampling_kernels();
+[[nodiscard]] std::span<const KernelRow> scatter_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
 [[nodiscard]] std::span<const KernelRow> segment_kernels();
 [[nodiscard]] std::span<const KernelRow> signal_kernels();

@@ -86,8 +86,8 @@ Kernel make_read(const KernelRequest& /*request*/) {
 
 bool gives_reference(std::string_view type) {
   return type.starts_with("Variable") || type.starts_with("Assign") || type.starts_with("Apply") ||
-         type == "ScatterAdd" || type == "ScatterSub" || type == "ScatterUpdate" ||
-         type == "RefIdentity";
+         type.starts_with("SparseApply") || type == "RefIdentity" ||
+         (type.starts_with("Scatter") && type != "ScatterNd");
 }
 
 /// For an input that is no reference, the value is the same tensor and costs nothing.
@@ -126,31 +126,6 @@ void add(const Tensor& variable, const Tensor& value) {
 }
 void subtract(const Tensor& variable, const Tensor& value) {
   variable.sub_(value);
-}
-
-/// (reference, indices, rows)
-template <void (*change)(const Tensor& variable, const Tensor& indices, const Tensor& rows)>
-Kernel make_scatter(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
-    const Tensor& variable = writable(in, 0);
-    const Tensor indices = on_device(context, tensor_at(in, 1)).reshape({-1}).to(at::kLong);
-    Ints shape = variable.sizes().vec();
-    shape.at(0) = indices.numel();
-    const Tensor& updates = tensor_at(in, 2);
-    const Tensor rows = updates.dim() == 0 ? updates.expand(shape) : updates.reshape(shape);
-    change(variable, indices, on_device(context, rows));
-    if (!out.empty()) out[0] = in[0];
-  };
-}
-
-void scatter_update(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
-  variable.index_copy_(0, indices, rows);
-}
-void scatter_add(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
-  variable.index_add_(0, indices, rows);
-}
-void scatter_subtract(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
-  variable.index_add_(0, indices, rows, -1);
 }
 
 /// Waits for its inputs and prints nothing.
@@ -203,12 +178,6 @@ constexpr KernelRow kRows[] = {
     {"Print", make_identity},
     {"ReadVariableOp", make_read},
     {"RefIdentity", make_same},
-    {"ResourceScatterAdd", make_scatter<scatter_add>},
-    {"ResourceScatterSub", make_scatter<scatter_subtract>},
-    {"ResourceScatterUpdate", make_scatter<scatter_update>},
-    {"ScatterAdd", make_scatter<scatter_add>},
-    {"ScatterSub", make_scatter<scatter_subtract>},
-    {"ScatterUpdate", make_scatter<scatter_update>},
     {"Snapshot", make_identity},
     {"StopGradient", make_identity},
     {"VarHandleOp", make_variable},

@@ -94,4 +94,109 @@ def more_windows(add):
     add("Dilation2D", input=floats(0, 4, 4, 2), filter=floats(2, 2, 2), strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME")
 
 
-PARTS = (resampled_images, projected_images, colors, best_boxes, more_windows)
+def more_optimizers(add):
+    rate, epsilon, gradient = float_(0.1), float_(1e-3), floats(3, 4)
+    l1, l2, shrinkage = float_(0.2), float_(0.1), float_(0.3)
+    value, square = (lambda: floats(3, 4)), (lambda: positive(3, 4))
+    for kind, prefix in ((Variable, ""), (Resource, "Resource")):
+        add(prefix + "ApplyAdaMax", var=kind(value()), m=kind(value()), v=kind(square()), beta1_power=float_(0.9), lr=rate,
+            beta1=float_(0.9), beta2=float_(0.999), epsilon=epsilon, grad=gradient)
+        add(prefix + "ApplyAddSign", var=kind(value()), m=kind(value()), lr=rate, alpha=float_(0.7), sign_decay=float_(0.8),
+            beta=float_(0.9), grad=gradient)
+        add(prefix + "ApplyPowerSign", var=kind(value()), m=kind(value()), lr=rate, logbase=float_(1.1), sign_decay=float_(0.8),
+            beta=float_(0.9), grad=gradient)
+        add(prefix + "ApplyProximalGradientDescent", var=kind(value()), alpha=rate, l1=float_(2), l2=l2, delta=gradient)
+        add(prefix + "ApplyProximalAdagrad", var=kind(value()), accum=kind(square()), lr=rate, l1=float_(2), l2=l2, grad=gradient)
+        for multiplies in (False, True):
+            shared = dict(lr=rate, l1=l1, l2=l2, lr_power=float_(-0.5), multiply_linear_by_lr=multiplies)
+            add(prefix + "ApplyFtrl", var=kind(value()), accum=kind(square()), linear=kind(value()), grad=gradient, **shared)
+            add(prefix + "ApplyFtrlV2", var=kind(value()), accum=kind(square()), linear=kind(value()), grad=gradient,
+                l2_shrinkage=shrinkage, **shared)
+    for nesterov in (False, True):
+        add("ResourceApplyKerasMomentum", var=Resource(value()), accum=Resource(value()), lr=rate, grad=gradient,
+            momentum=float_(0.9), use_nesterov=nesterov)
+    add("ResourceApplyAdamWithAmsgrad", var=Resource(value()), m=Resource(value()), v=Resource(square()), vhat=Resource(square()),
+        beta1_power=float_(0.9), beta2_power=float_(0.999), lr=rate, beta1=float_(0.9), beta2=float_(0.999), epsilon=epsilon,
+        grad=gradient)
+
+
+def sparse_optimizers(add):
+    rate, epsilon = float_(0.1), float_(1e-3)
+    l1, l2, shrinkage = float_(0.2), float_(0.1), float_(0.3)
+    value, square = (lambda: floats(5, 4)), (lambda: positive(5, 4))
+    # Distinct rows, one of which comes three times, none.
+    for indices in (ints(4, 0, 1), longs(2, 0, 2, 2), ints()):
+        shared = dict(grad=floats(len(indices), 4), indices=indices)
+        for kind, prefix in ((Variable, ""), (Resource, "Resource")):
+            start = prefix + "SparseApply"
+            add(start + "Adadelta", var=kind(value()), accum=kind(square()), accum_update=kind(square()), lr=rate, rho=float_(0.95),
+                epsilon=epsilon, **shared)
+            for update in (True, False):
+                add(start + "Adagrad", var=kind(value()), accum=kind(square()), lr=rate, update_slots=update, **shared)
+                add(start + "AdagradV2", var=kind(value()), accum=kind(square()), lr=rate, epsilon=epsilon, update_slots=update,
+                    **shared)
+            add(start + "RMSProp", var=kind(value()), ms=kind(square()), mom=kind(value()), lr=rate, rho=float_(0.9),
+                momentum=float_(0.8), epsilon=float_(1.0), **shared)
+            add(start + "CenteredRMSProp", var=kind(value()), mg=kind(floats(5, 4, low=-0.1, high=0.1)), ms=kind(square() + 1),
+                mom=kind(value()), lr=rate, rho=float_(0.9), momentum=float_(0.8), epsilon=epsilon, **shared)
+            add(start + "ProximalGradientDescent", var=kind(value()), alpha=rate, l1=l1, l2=l2, **shared)
+            add(start + "ProximalAdagrad", var=kind(value()), accum=kind(square()), lr=rate, l1=l1, l2=l2, **shared)
+            for nesterov in (False, True):
+                add(start + "Momentum", var=kind(value()), accum=kind(value()), lr=rate, momentum=float_(0.9), use_nesterov=nesterov,
+                    **shared)
+            for multiplies in (False, True):
+                more = dict(lr=rate, l1=l1, l2=l2, lr_power=float_(-0.5), multiply_linear_by_lr=multiplies)
+                add(start + "Ftrl", var=kind(value()), accum=kind(square()), linear=kind(value()), **shared, **more)
+                add(start + "FtrlV2", var=kind(value()), accum=kind(square()), linear=kind(value()), l2_shrinkage=shrinkage, **shared,
+                    **more)
+        for nesterov in (False, True):
+            add("ResourceSparseApplyKerasMomentum", var=Resource(value()), accum=Resource(value()), lr=rate, momentum=float_(0.9),
+                use_nesterov=nesterov, **shared)
+    add("ResourceSparseApplyAdagrad", var=Resource(doubles(4)), accum=Resource(doubles(4, low=1)), lr=np.array(0.1), grad=doubles(2),
+        indices=ints(3, 1))
+
+
+def more_scatters(add):
+    for kind, prefix, target in ((Variable, "", "ref"), (Resource, "Resource", "resource")):
+        for op in ("Mul", "Div", "Min", "Max"):
+            add(f"{prefix}Scatter{op}", **{target: kind(floats(4, 2))}, indices=ints(3, 0, 3), updates=floats(3, 2, low=0.5))
+            add(f"{prefix}Scatter{op}", **{target: kind(whole(5))}, indices=ints(1, 3, 1), updates=ints(2, -3, 2))
+            add(f"{prefix}Scatter{op}", **{target: kind(floats(4, 2))}, indices=longs(2, 1), updates=float_(0.7))
+        target = "ref"
+        for op in ("Add", "Sub", "Update", "Min", "Max"):
+            rows = ints(3, 0, 3 if op != "Update" else 1).reshape(3, 1)
+            add(f"{prefix}ScatterNd{op}", **{target: kind(floats(4, 2))}, indices=rows, updates=floats(3, 2))
+            add(f"{prefix}ScatterNd{op}", **{target: kind(floats(3, 2, 2))}, indices=np.array([[0, 1], [2, 0]], np.int64),
+                updates=floats(2, 2))
+            add(f"{prefix}ScatterNd{op}", **{target: kind(floats(4))}, indices=ints().reshape(0, 1), updates=floats(0))
+    for op in ("Min", "Max"):
+        add("TensorScatter" + op, tensor=floats(5, 2), indices=ints(3, 0, 3).reshape(3, 1), updates=floats(3, 2))
+        add("TensorScatter" + op, tensor=whole(5, 2), indices=np.array([[3, 1], [0, 0]], np.int32), updates=whole(2))
+    for indices, values in ((np.array([[0, 1], [2, 0]], np.int64), floats(2)), (np.array([[1, 1]], np.int64), float_(3)),
+                            (np.zeros((0, 2), np.int64), floats(0))):
+        add("SparseToDense", sparse_indices=indices, output_shape=longs(3, 2), sparse_values=values, default_value=float_(-1))
+    add("SparseToDense", sparse_indices=ints(0, 3), output_shape=ints(5), sparse_values=longs(7, 8), default_value=np.array(0))
+    add("SparseToDense", sparse_indices=int_(2), output_shape=ints(5), sparse_values=bools(), default_value=np.array(True))
+
+
+def more_segments(add):
+    for op in ("Sum", "Mean", "SqrtN"):
+        ids = ints(0, 0, 0, 2)
+        add(f"SparseSegment{op}WithNumSegments", data=floats(4, 2), indices=ints(3, 0, 3, 1), segment_ids=ids, num_segments=int_(5))
+        add(f"SparseSegment{op}Grad", grad=floats(3, 2), indices=ints(3, 0, 3, 1), segment_ids=ids, output_dim0=int_(5))
+        add(f"SparseSegment{op}Grad", grad=doubles(3, 2, 2), indices=longs(3, 0, 3, 1), segment_ids=ids, output_dim0=int_(4))
+        add(f"SparseSegment{op}WithNumSegments", data=floats(4, 2), indices=ints(), segment_ids=ints(), num_segments=int_(2))
+    places = np.array([[0, 1], [2, 0], [2, 3], [2, 0]], np.int64)
+    for adjoint_b in (False, True):
+        for adjoint_a in (False, True):
+            rows = 3 if adjoint_a else 4
+            b = floats(2, rows) if adjoint_b else floats(rows, 2)
+            for values in (floats(4), floats(4) + 1j * floats(4)):
+                add("SparseTensorDenseMatMul", a_indices=places, a_values=values, a_shape=longs(3, 4),
+                    b=b if values.dtype == np.float32 else (b + 1j * b[::-1]).astype(values.dtype), adjoint_a=adjoint_a,
+                    adjoint_b=adjoint_b)
+    add("SparseTensorDenseMatMul", a_indices=places[:0], a_values=floats(0), a_shape=longs(3, 4), b=floats(4, 2))
+
+
+PARTS = (resampled_images, projected_images, colors, best_boxes, more_windows, more_optimizers, sparse_optimizers, more_scatters,
+         more_segments)
