@@ -96,8 +96,19 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
   return at::cumprod(x, axis, x.scalar_type());
 }
 
+Tensor running_log_sum(const Tensor& x, std::int64_t axis) {
+  return at::logcumsumexp(x, axis);
+}
+
+/// What changes nothing.
+enum class Neutral : std::uint8_t { zero, one, log_zero };
+double value_of(Neutral neutral) {
+  if (neutral == Neutral::log_zero) return -kInfinity;
+  return neutral == Neutral::one ? 1 : 0;
+}
+
 /// (x, axis). An exclusive one begins with `neutral` and leaves the last element out.
-template <Tensor (*function)(const Tensor&, std::int64_t), int neutral>
+template <Tensor (*function)(const Tensor&, std::int64_t), Neutral neutral>
 Kernel make_running(const KernelRequest& request) {
   const bool exclusive = int_attribute(request.instruction, "exclusive", 0) != 0;
   const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
@@ -109,7 +120,7 @@ Kernel make_running(const KernelRequest& request) {
         Tensor result = function(x, axis);
         if (exclusive && x.size(axis) > 0) {
           const Tensor all_but_last = result.narrow(axis, 0, x.size(axis) - 1);
-          result = at::zeros_like(x).add_(neutral);
+          result = at::full_like(x, value_of(neutral));
           result.narrow(axis, 1, x.size(axis) - 1).copy_(all_but_last);
         }
         out[0].tensor = reverse ? result.flip({axis}) : result;
@@ -121,8 +132,9 @@ constexpr KernelRow kRows[] = {
     {"Any", make_reduction<any>},
     {"ArgMax", make_position<position_of_largest>},
     {"ArgMin", make_position<position_of_smallest>},
-    {"Cumprod", make_running<running_product, 1>},
-    {"Cumsum", make_running<running_sum, 0>},
+    {"Cumprod", make_running<running_product, Neutral::one>},
+    {"Cumsum", make_running<running_sum, Neutral::zero>},
+    {"CumulativeLogsumexp", make_running<running_log_sum, Neutral::log_zero>},
     {"L2Loss", make_half_square},
     {"Max", make_reduction<largest>},
     {"Mean", make_reduction<mean>},

@@ -119,7 +119,8 @@ Kernel make_dense(const KernelRequest& request) {
     if (indices.dim() < 2) indices = indices.reshape({-1, 1});
     if (indices.size(-1) != static_cast<std::int64_t>(shape.size())) {
       throw Error(ErrorCode::invalid_argument,
-                  cat("an index of ", indices.size(-1), " dimensions points into a tensor of ", shape.size()));
+                  cat("an index of ", indices.size(-1), " dimensions points into a tensor of ",
+                      shape.size()));
     }
     const Tensor index = flat_indices(linear_indices(indices, shape), values);
     const Tensor dense = at::empty(merged_shape(indices, shape), values.options());

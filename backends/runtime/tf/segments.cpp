@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "berth/error.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -186,9 +187,28 @@ Kernel make_bins(const KernelRequest& request) {
   };
 }
 
+/// (values, limits, number of bins): how many values lie in each of the bins. Those beyond the limits are in the outermost.
+Kernel make_histogram(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "dtype", at::kInt);
+  return [wanted, bin_count = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor x = tensor_at(in, 0).reshape({-1}).to(at::kDouble);
+    const std::vector<double> limits = numbers_of(tensor_at(in, 1));
+    const std::int64_t count = bin_count.one(in);
+    if (limits.size() != 2 || !(limits[0] < limits[1]) || count < 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "a histogram needs a bin, and a limit that is above the first");
+    }
+    const double step = (limits[1] - limits[0]) / static_cast<double>(count);
+    const Tensor bin =
+        at::clamp(at::div(at::sub(x, limits[0]), step), 0, static_cast<double>(count - 1));
+    out[0].tensor = bins(bin, at::empty({0}, bin.options()), count, wanted, /*is_binary=*/false);
+  };
+}
+
 constexpr KernelRow kRows[] = {
     {"Bincount", make_bins},
     {"DenseBincount", make_bins},
+    {"HistogramFixedWidth", make_histogram},
     {"SegmentMax", make_sorted<largest_or_zero>},
     {"SegmentMean", make_sorted<mean>},
     {"SegmentMin", make_sorted<smallest_or_zero>},

@@ -2,9 +2,11 @@
 // 2011).
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "berth/error.h"
 #include "runtime/tf/support.h"
@@ -148,6 +150,119 @@ std::int64_t joined(std::uint32_t low_bits, std::uint32_t high_bits) {
   return static_cast<std::int64_t>(low_bits | std::uint64_t{high_bits} << 32);
 }
 
+/// Integers of 32 bits each as they are drawn, or of 64.
+class Integers {
+ public:
+  explicit Integers(const Instruction& op) {
+    const auto* const stated = op.attribute<DType>("dtype");
+    type_ = stated == nullptr ? DType::i64 : *stated;
+    if (type_ != DType::i32 && type_ != DType::i64 && type_ != DType::u32 && type_ != DType::u64) {
+      refuse_attribute("dtype", "no integer of 32 or 64 bits");
+    }
+    is_wide_ = type_ == DType::i64 || type_ == DType::u64;
+    element_ = type(op, "dtype", at::kLong);
+  }
+
+  /// `range`: only so many numbers from `least` on, unless it is 0, which is all there are.
+  [[nodiscard]] Tensor draw(Philox generator, const Ints& shape, std::int64_t least,
+                            std::uint64_t range) const {
+    const Tensor made = at::empty(shape, at::kLong);
+    std::int64_t* const out = made.data_ptr<std::int64_t>();
+    for (std::int64_t filled = 0; filled < made.numel();) {
+      const Four bits = generator();
+      for (std::size_t i = 0; i < bits.size() && filled < made.numel(); i += is_wide_ ? 2 : 1) {
+        const auto all =
+            is_wide_ ? static_cast<std::uint64_t>(joined(bits[i], bits[i + 1])) : bits[i];
+        out[filled++] =
+            range == 0 ? whole(all)
+                       : static_cast<std::int64_t>(static_cast<std::uint64_t>(least) + all % range);
+      }
+    }
+    return made.to(element_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t whole(std::uint64_t bits) const {
+    return type_ == DType::i32 ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
+  }
+
+  DType type_;
+  bool is_wide_ = false;
+  at::ScalarType element_ = at::kLong;
+};
+
+/// Inputs behind the shape, as for floats; then the least number and the limit, unless all are drawn.
+template <bool all>
+Kernel make_random_integers(const KernelRequest& request) {
+  const bool has_key = request.instruction.type.ends_with("V2");
+  return [has_key, integers = Integers(request.instruction), shape = IntsInput(request, 0)](
+             KernelContext& context, Inputs in, Outputs out) {
+    const Ints given = ints_of(tensor_at(in, 1));
+    const Philox generator =
+        has_key ? from_key(given, ints_of(tensor_at(in, 2))) : from_seed(given);
+    std::int64_t least = 0;
+    std::uint64_t range = 0;
+    if constexpr (!all) {
+      const std::size_t first = has_key ? 4 : 2;
+      least = tensor_at(in, first).item().to<std::int64_t>();
+      const auto limit = tensor_at(in, first + 1).item().to<std::int64_t>();
+      if (least >= limit) {
+        throw Error(ErrorCode::invalid_argument, "its least number " + std::to_string(least) +
+                                                     " is not below its limit " +
+                                                     std::to_string(limit));
+      }
+      range = static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(least);
+    }
+    out[0].tensor = integers.draw(generator, shape.get(in), least, range).to(context.device);
+  };
+}
+
+/// In [0, 1), of 52 bits.
+double uniform(std::uint32_t high_bits, std::uint32_t low_bits) {
+  return std::ldexp(static_cast<double>(high_bits & 0xFFFFF) * 4294967296.0 + low_bits, -52);
+}
+
+/// (logits [batch, classes], samples, seed): classes drawn by their chances, row after row. TensorFlow begins anew where
+/// another of its threads does, which it asks for in large batches only.
+Kernel make_multinomial(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "output_dtype", at::kLong);
+  return [wanted, samples = IntsInput(request, 1)](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor logits = tensor_at(in, 0).to(at::kCPU, at::kDouble).contiguous();
+    const std::int64_t count = samples.one(in);
+    if (logits.dim() != 2 || logits.size(1) < 1 || count < 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "samples are drawn from rows of classes, at least one");
+    }
+    Philox generator = from_seed(ints_of(tensor_at(in, 2)));
+    Four bits{};
+    std::size_t used = bits.size();
+    const Tensor made = at::empty({logits.size(0), count}, at::kLong);
+    for (std::int64_t row = 0; row < logits.size(0); ++row) {
+      const Tensor own = logits.select(0, row);
+      const Tensor finite = at::isfinite(own);
+      const Tensor most =
+          at::where(finite, own,
+                    at::full({}, -std::numeric_limits<double>::infinity(), own.options()))
+              .max();
+      const Tensor chance = at::where(finite, at::exp(own - most), at::zeros({}, own.options()));
+      const Tensor sums = at::cumsum(chance, 0);
+      const double* const begin = sums.data_ptr<double>();
+      const double* const end = begin + sums.numel();
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (used == bits.size()) {
+          bits = generator();
+          used = 0;
+        }
+        const double wanted_sum = uniform(bits[used], bits[used + 1]) * *(end - 1);
+        used += 2;
+        made.data_ptr<std::int64_t>()[row * count + i] =
+            std::upper_bound(begin, end, wanted_sum) - begin;
+      }
+    }
+    out[0].tensor = made.to(context.device, wanted);
+  };
+}
+
 /// (seed): a key and a counter.
 Kernel make_key(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
@@ -166,11 +281,16 @@ Kernel make_algorithm(const KernelRequest& /*request*/) {
 }
 
 constexpr KernelRow kRows[] = {
+    {"StatelessMultinomial", make_multinomial},
     {"StatelessRandomGetAlg", make_algorithm},
     {"StatelessRandomGetKeyCounter", make_key},
     {"StatelessRandomNormal", make_random<normal_numbers>},
     {"StatelessRandomNormalV2", make_random<normal_numbers>},
     {"StatelessRandomUniform", make_random<uniform_numbers>},
+    {"StatelessRandomUniformFullInt", make_random_integers<true>},
+    {"StatelessRandomUniformFullIntV2", make_random_integers<true>},
+    {"StatelessRandomUniformInt", make_random_integers<false>},
+    {"StatelessRandomUniformIntV2", make_random_integers<false>},
     {"StatelessRandomUniformV2", make_random<uniform_numbers>},
     {"StatelessTruncatedNormal", make_random<truncated_numbers>},
     {"StatelessTruncatedNormalV2", make_random<truncated_numbers>},
