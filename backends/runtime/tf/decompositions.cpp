@@ -27,7 +27,8 @@ Kernel make_singular_values(const KernelRequest& request) {
   const bool full = int_attribute(request.instruction, "full_matrices", 0) != 0;
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    if (!with_vectors) return give(out, {at::linalg_svdvals(x).to(x.scalar_type()), nothing(x), nothing(x)});
+    if (!with_vectors)
+      return give(out, {at::linalg_svdvals(x).to(x.scalar_type()), nothing(x), nothing(x)});
     const auto [u, s, v] = at::linalg_svd(x, full);
     give(out, {s.to(x.scalar_type()), u, v.mH()});
   };

@@ -13,9 +13,7 @@ namespace {
 
 /// The type of as many bits: ATen holds unsigned integers in wider ones.
 at::ScalarType bits_of(DType type) {
-  return type == DType::u16   ? at::kShort
-         : type == DType::u32 ? at::kInt
-                              : scalar_type(type);
+  return type == DType::u16 ? at::kShort : type == DType::u32 ? at::kInt : scalar_type(type);
 }
 
 DType stated_type(const Instruction& op, std::string_view name) {
@@ -32,7 +30,8 @@ Kernel make_bitcast(const KernelRequest& request) {
     const auto to = static_cast<std::int64_t>(c10::elementSize(bits_of(target)));
     if (from < to && (x.dim() == 0 || x.size(-1) != to / from)) {
       throw Error(ErrorCode::invalid_argument,
-                  cat("its last dimension is ", x.dim() == 0 ? 1 : x.size(-1), " and should be ", to / from));
+                  cat("its last dimension is ", x.dim() == 0 ? 1 : x.size(-1), " and should be ",
+                      to / from));
     }
     if (from > to) x = x.unsqueeze(-1);
     x = x.view(bits_of(target));
@@ -51,8 +50,8 @@ Tensor copied(const Tensor& x) {
 
 /// (shape): zeros, whether or not the content is asked for.
 Kernel make_empty(const KernelRequest& request) {
-  return [element = type(request.instruction, "dtype", at::kFloat),
-          shape = IntsInput(request, 0)](KernelContext& context, Inputs in, Outputs out) {
+  return [element = type(request.instruction, "dtype", at::kFloat), shape = IntsInput(request, 0)](
+             KernelContext& context, Inputs in, Outputs out) {
     out[0].tensor = at::zeros(shape.get(in), at::TensorOptions(element).device(context.device));
   };
 }
@@ -105,8 +104,8 @@ Kernel make_permuted_rows(const KernelRequest& request) {
       std::erase_if(target, is_other);
     }
     if (x.dim() < 1 || x.size(0) != static_cast<std::int64_t>(source.size())) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("its input has ", x.dim() < 1 ? 1 : x.size(0), " rows for the dimensions ", source));
+      throw Error(ErrorCode::invalid_argument, cat("its input has ", x.dim() < 1 ? 1 : x.size(0),
+                                                   " rows for the dimensions ", source));
     }
     const Ints places = Orders::places(target, source);
     out[0].tensor = at::index_select(x, 0, at::tensor(places, at::kLong).to(x.device()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "berth/error.h"
 #include "berth/support/text.h"
@@ -35,6 +36,12 @@ std::vector<Ints> splits_at(Inputs in, std::size_t first, std::size_t count) {
   return made;
 }
 
+/// How many inputs are splits: at least one, before `others`.
+std::size_t levels_of(const Instruction& op, std::size_t others) {
+  if (op.inputs.size() > others) return op.inputs.size() - others;
+  throw Error(ErrorCode::invalid_argument, "its ragged operand has no splits of rows");
+}
+
 Tensor as_tensor(const Ints& numbers, at::ScalarType type) {
   return at::tensor(numbers, at::kLong).to(type);
 }
@@ -44,10 +51,12 @@ Tensor as_tensor(const Ints& numbers, at::ScalarType type) {
 /// How many numbers a range has.
 std::int64_t range_size(double start, double limit, double step) {
   constexpr double kMost = 1e12;
-  if (step == 0 || std::isnan(step)) throw Error(ErrorCode::invalid_argument, "the step of a range is 0");
+  if (step == 0 || std::isnan(step))
+    throw Error(ErrorCode::invalid_argument, "the step of a range is 0");
   const double count = std::max(std::ceil((limit - start) / step), 0.0);
   if (!(count <= kMost)) {
-    throw Error(ErrorCode::invalid_argument, cat("a range from ", start, " to ", limit, " is too long"));
+    throw Error(ErrorCode::invalid_argument,
+                cat("a range from ", start, " to ", limit, " is too long"));
   }
   return static_cast<std::int64_t>(count);
 }
@@ -82,7 +91,8 @@ Kernel make_ranges(const KernelRequest& request) {
       for (std::int64_t row = 0; row < count; ++row) {
         const auto at_row = static_cast<std::size_t>(row);
         for (std::int64_t i = 0; i < splits[at_row + 1] - splits[at_row]; ++i) {
-          *next++ = static_cast<scalar_t>(number(0, row) + static_cast<scalar_t>(i) * number(2, row));
+          *next++ =
+              static_cast<scalar_t>(number(0, row) + static_cast<scalar_t>(i) * number(2, row));
         }
       }
       if (out.size() > 1) out[1].tensor = values.to(context.device);
@@ -95,7 +105,7 @@ Kernel make_ranges(const KernelRequest& request) {
 
 /// (splits.., values, indices of rows): dimensions of the indices beyond the first become levels.
 Kernel make_ragged_gather(const KernelRequest& request) {
-  const std::size_t levels = request.instruction.inputs.size() - 2;
+  const std::size_t levels = levels_of(request.instruction, 2);
   const at::ScalarType wanted = type(request.instruction, "Tsplits", at::kLong);
   return [levels, wanted](KernelContext&, Inputs in, Outputs out) {
     const std::vector<Ints> splits = splits_at(in, 0, levels);
@@ -120,7 +130,8 @@ Kernel make_ragged_gather(const KernelRequest& request) {
       for (const std::int64_t pick : picks) {
         const auto at_row = static_cast<std::size_t>(pick);
         if (pick < 0 || at_row + 1 >= own.size()) {
-          throw Error(ErrorCode::invalid_argument, cat("row ", pick, " of ", own.size() - 1, " is picked"));
+          throw Error(ErrorCode::invalid_argument,
+                      cat("row ", pick, " of ", own.size() - 1, " is picked"));
         }
         for (std::int64_t i = own[at_row]; i < own[at_row + 1]; ++i) next.push_back(i);
         made.push_back(static_cast<std::int64_t>(next.size()));
@@ -128,7 +139,8 @@ Kernel make_ragged_gather(const KernelRequest& request) {
       give(made);
       picks = std::move(next);
     }
-    out.back().tensor = at::index_select(values, 0, as_tensor(picks, at::kLong).to(values.device()));
+    out.back().tensor =
+        at::index_select(values, 0, as_tensor(picks, at::kLong).to(values.device()));
   };
 }
 
@@ -136,7 +148,7 @@ Kernel make_ragged_gather(const KernelRequest& request) {
 
 /// (splits.., values): a sparse tensor of all values, none of which is left out.
 Kernel make_sparse(const KernelRequest& request) {
-  const std::size_t levels = request.instruction.inputs.size() - 1;
+  const std::size_t levels = levels_of(request.instruction, 1);
   return [levels](KernelContext&, Inputs in, Outputs out) {
     const std::vector<Ints> splits = splits_at(in, 0, levels);
     const Tensor& values = tensor_at(in, levels);
@@ -158,7 +170,8 @@ Kernel make_sparse(const KernelRequest& request) {
     for (const Ints& own : splits) {
       const auto length = [&](std::size_t row) { return own[row + 1] - own[row]; };
       std::int64_t longest = 0;
-      for (std::size_t row = 0; row + 1 < own.size(); ++row) longest = std::max(longest, length(row));
+      for (std::size_t row = 0; row + 1 < own.size(); ++row)
+        longest = std::max(longest, length(row));
       shape.push_back(longest);
       add_level(length);
     }
@@ -168,7 +181,8 @@ Kernel make_sparse(const KernelRequest& request) {
     }
     Ints flat;
     for (const Ints& path : paths) flat.insert(flat.end(), path.begin(), path.end());
-    out[0].tensor = as_tensor(flat, at::kLong).reshape({-1, static_cast<std::int64_t>(shape.size())});
+    out[0].tensor =
+        as_tensor(flat, at::kLong).reshape({-1, static_cast<std::int64_t>(shape.size())});
     if (out.size() > 1) out[1].tensor = values.reshape({-1});
     if (out.size() > 2) out[2].tensor = as_tensor(shape, at::kLong);
   };
@@ -188,21 +202,24 @@ std::vector<Partition> partitions_of(const Instruction& op) {
                    : name == "VALUE_ROWIDS" ? Partition::ids
                                             : Partition::splits);
   }
-  if (made.empty() || made[0] == Partition::ids) refuse_attribute("row_partition_types", "without a first size");
+  if (made.empty() || made[0] == Partition::ids)
+    refuse_attribute("row_partition_types", "without a first size");
   return made;
 }
 
-/// The row that each of the next level is in, of `rows`.
-Ints parents(const Tensor& partition, Partition kind, std::int64_t rows) {
+/// The row that each of the next level is in, of `rows`; the next level has `count`.
+Ints parents(const Tensor& partition, Partition kind, std::int64_t rows, std::int64_t count) {
   Ints given = ints_of(partition);
   if (kind == Partition::ids) {
     const bool inside = given.empty() || (given.front() >= 0 && given.back() < rows);
     if (inside && std::is_sorted(given.begin(), given.end())) return given;
-    throw Error(ErrorCode::invalid_argument, cat("ids of rows should ascend from 0 to below ", rows));
+    throw Error(ErrorCode::invalid_argument,
+                cat("ids of rows should ascend from 0 to below ", rows));
   }
-  given = checked(std::move(given), given.empty() ? 0 : given.back());
+  given = checked(std::move(given), count);
   if (static_cast<std::int64_t>(given.size()) != rows + 1) {
-    throw Error(ErrorCode::invalid_argument, cat("there are splits of ", given.size() - 1, " rows for ", rows));
+    throw Error(ErrorCode::invalid_argument,
+                cat("there are splits of ", given.size() - 1, " rows for ", rows));
   }
   Ints made;
   for (std::size_t row = 0; row + 1 < given.size(); ++row) {
@@ -212,23 +229,31 @@ Ints parents(const Tensor& partition, Partition kind, std::int64_t rows) {
   return made;
 }
 
-/// Where the rows of each level come to lie in a tensor; -1 is nowhere.
+/// Where the rows of a level come to lie in a tensor; -1 is nowhere.
 struct Placement {
   Ints places;
-  std::int64_t rows = 0;   ///< of the level, ragged
-  std::int64_t block = 1;  ///< rows of the level in the tensor
+  Ints shape;              ///< of the tensor, as far as the level
+  std::int64_t block = 1;  ///< its product
 
-  void add_level(const Ints& parent, std::int64_t size) {
+  void add_size(std::int64_t size) {
+    if (size != 0 && block > std::numeric_limits<std::int64_t>::max() / size) {
+      throw Error(ErrorCode::invalid_argument, "the tensor would be too large");
+    }
+    block *= size;
+    shape.push_back(size);
+  }
+  /// The next level, whose rows have these parents in the last; `first` is the one below the first.
+  void add_level(const Ints& parent, std::int64_t size, bool first) {
     Ints next;
     std::int64_t within = 0;
     for (std::size_t i = 0; i < parent.size(); ++i) {
       within = i > 0 && parent[i] == parent[i - 1] ? within + 1 : 0;
-      const std::int64_t above = places[static_cast<std::size_t>(parent[i])];
-      next.push_back(above < 0 || within >= size ? -1 : above * size + within);
+      const std::int64_t own = first ? parent[i] : places[static_cast<std::size_t>(parent[i])];
+      const bool inside = own >= 0 && own < block && within < size;
+      next.push_back(inside ? own * size + within : -1);
     }
+    add_size(size);
     places = std::move(next);
-    rows = static_cast<std::int64_t>(parent.size());
-    block *= size;
   }
   [[nodiscard]] static std::int64_t longest(const Ints& parent) {
     std::int64_t most = 0, within = 0;
@@ -240,43 +265,53 @@ struct Placement {
   }
 };
 
+/// Rows of `values` at their places, and elsewhere one value.
+Tensor placed(const Tensor& values, const Tensor& elsewhere, const Placement& placement) {
+  const Ints inner = values.sizes().slice(1).vec();
+  Ints merged = inner, shape = placement.shape;
+  merged.insert(merged.begin(), placement.block);
+  shape.insert(shape.end(), inner.begin(), inner.end());
+  const Tensor dense = at::empty(merged, values.options());
+  dense.copy_(elsewhere);
+  const Tensor places = as_tensor(placement.places, at::kLong).to(values.device());
+  const Tensor kept = at::nonzero(at::ge(places, 0)).reshape({-1});
+  dense.index_copy_(0, at::index_select(places, 0, kept), at::index_select(values, 0, kept));
+  return dense.reshape(shape);
+}
+
 /// (shape, values, value elsewhere, partitions..): where the shape has -1, the longest row decides.
 Kernel make_dense(const KernelRequest& request) {
   return [kinds = partitions_of(request.instruction), sizes = IntsInput(request, 0)](
              KernelContext& context, Inputs in, Outputs out) {
     const Tensor values = on_device(context, tensor_at(in, 1));
     const Ints stated = tensor_at(in, 0).dim() == 0 ? Ints{} : sizes.get(in);
-    Ints shape;
-    const auto size_at = [&](std::int64_t own) {
-      const std::size_t i = shape.size();
-      shape.push_back(i < stated.size() && stated[i] >= 0 ? stated[i] : own);
-      return shape.back();
-    };
-    const Tensor& first = tensor_at(in, 3);
     Placement placement;
-    placement.rows = kinds[0] == Partition::count ? ints_of(first).at(0) : first.numel() - 1;
-    if (placement.rows < 0) throw Error(ErrorCode::invalid_argument, "its number of rows is negative");
-    placement.block = size_at(placement.rows);
-    for (std::int64_t row = 0; row < placement.rows; ++row) {
-      placement.places.push_back(row < shape[0] ? row : -1);
+    const auto size_of = [&](std::int64_t own) {
+      const std::size_t i = placement.shape.size();
+      return i < stated.size() && stated[i] >= 0 ? stated[i] : own;
+    };
+    const std::size_t counts = kinds[0] == Partition::count ? 1 : 0;
+    std::int64_t rows =
+        counts == 1 ? ints_of(tensor_at(in, 3)).at(0) : tensor_at(in, 3).numel() - 1;
+    if (rows < 0 || values.dim() == 0 || kinds.size() == counts) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("there are values of ", values.dim(), " dimensions for ", rows, " rows in ",
+                      kinds.size(), " partitions"));
     }
-    for (std::size_t i = kinds[0] == Partition::count ? 1 : 0; i < kinds.size(); ++i) {
-      const Ints parent = parents(tensor_at(in, i + 3), kinds[i], placement.rows);
-      placement.add_level(parent, size_at(Placement::longest(parent)));
+    placement.add_size(size_of(rows));
+    for (std::size_t i = counts; i < kinds.size(); ++i) {
+      const bool is_last = i + 1 == kinds.size();
+      const std::int64_t next =
+          is_last ? values.size(0)
+                  : tensor_at(in, i + 4).numel() - (kinds[i + 1] == Partition::splits ? 1 : 0);
+      const Ints parent = parents(tensor_at(in, i + 3), kinds[i], rows, next);
+      rows = static_cast<std::int64_t>(parent.size());
+      if (rows != next) {
+        throw Error(ErrorCode::invalid_argument, cat("a partition of ", rows, " rows has ", next));
+      }
+      placement.add_level(parent, size_of(Placement::longest(parent)), i == counts);
     }
-    if (values.dim() == 0 || values.size(0) != placement.rows) {
-      throw Error(ErrorCode::invalid_argument, cat("there are not as many values as its ", placement.rows, " rows"));
-    }
-    const Ints inner = values.sizes().slice(1).vec();
-    Ints merged = inner;
-    merged.insert(merged.begin(), placement.block);
-    const Tensor dense = at::empty(merged, values.options());
-    dense.copy_(on_device(context, tensor_at(in, 2)));
-    const Tensor places = as_tensor(placement.places, at::kLong).to(values.device());
-    const Tensor kept = at::nonzero(at::ge(places, 0)).reshape({-1});
-    dense.index_copy_(0, at::index_select(places, 0, kept), at::index_select(values, 0, kept));
-    shape.insert(shape.end(), inner.begin(), inner.end());
-    out[0].tensor = dense.reshape(shape);
+    out[0].tensor = placed(values, on_device(context, tensor_at(in, 2)), placement);
   };
 }
 

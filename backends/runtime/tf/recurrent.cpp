@@ -29,8 +29,8 @@ struct Lstm {
     const std::int64_t cells = before.size(1);
     const Tensor& bias = tensor_at(weights, 4);
     if (bias.numel() != 4 * cells) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("its bias has ", bias.numel(), " numbers for the gates of ", cells, " cells"));
+      throw Error(ErrorCode::invalid_argument, cat("its bias has ", bias.numel(),
+                                                   " numbers for the gates of ", cells, " cells"));
     }
     const Tensor gates = at::addmm(bias, at::cat({x, hidden}, 1), tensor_at(weights, 0));
     const auto gate = [&](std::int64_t i) { return gates.narrow(1, i * cells, cells); };
@@ -40,8 +40,7 @@ struct Lstm {
     LstmStep made;
     made.input = at::sigmoid(seeing(gate(0), 1, before));
     made.candidate = at::tanh(gate(is_second ? 2 : 1));
-    made.forget =
-        at::sigmoid(seeing(at::add(gate(is_second ? 1 : 2), forget_bias), 2, before));
+    made.forget = at::sigmoid(seeing(at::add(gate(is_second ? 1 : 2), forget_bias), 2, before));
     made.state = at::addcmul(at::mul(made.forget, before), made.input, made.candidate);
     if (clip > 0) made.state = at::clamp(made.state, -clip, clip);
     made.output = at::sigmoid(seeing(gate(3), 3, made.state));
@@ -102,11 +101,11 @@ Kernel make_gru_cell(const KernelRequest& /*request*/) {
     const Tensor &x = tensor_at(in, 0), &before = tensor_at(in, 1);
     check_rank(before, 2, "its state");
     const std::int64_t cells = before.size(1);
-    const Tensor gates = at::sigmoid(
-        at::addmm(tensor_at(in, 4), at::cat({x, before}, 1), tensor_at(in, 2)));
+    const Tensor gates =
+        at::sigmoid(at::addmm(tensor_at(in, 4), at::cat({x, before}, 1), tensor_at(in, 2)));
     const Tensor reset = gates.narrow(1, 0, cells), update = gates.narrow(1, cells, cells);
-    const Tensor candidate = at::tanh(at::addmm(
-        tensor_at(in, 5), at::cat({x, at::mul(before, reset)}, 1), tensor_at(in, 3)));
+    const Tensor candidate = at::tanh(
+        at::addmm(tensor_at(in, 5), at::cat({x, at::mul(before, reset)}, 1), tensor_at(in, 3)));
     const Tensor hidden = at::add(at::mul(update, before), at::mul(at::rsub(update, 1), candidate));
     const Tensor all[] = {reset, update, candidate, hidden};
     for (std::size_t i = 0; i < out.size(); ++i) out[i].tensor = all[i];
@@ -120,8 +119,8 @@ Ints label_counts(const Tensor& indices, std::int64_t batch) {
   std::int64_t before = 0;
   for (const std::int64_t sequence : ints_of(indices.select(1, 0))) {
     if (sequence < before || sequence >= batch) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("a label of sequence ", sequence, " of ", batch, " comes behind one of ", before));
+      throw Error(ErrorCode::invalid_argument, cat("a label of sequence ", sequence, " of ", batch,
+                                                   " comes behind one of ", before));
     }
     before = sequence;
     ++counts[static_cast<std::size_t>(sequence)];
@@ -137,7 +136,8 @@ Kernel make_alignment_loss(const KernelRequest& request) {
   if (int_attribute(op, "preprocess_collapse_repeated", 0) != 0) {
     refuse_attribute("preprocess_collapse_repeated", "true");
   }
-  if (int_attribute(op, "ctc_merge_repeated", 1) == 0) refuse_attribute("ctc_merge_repeated", "false");
+  if (int_attribute(op, "ctc_merge_repeated", 1) == 0)
+    refuse_attribute("ctc_merge_repeated", "false");
   return [skips](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& logits = tensor_at(in, 0);
     check_rank(logits, 3, "its logits");
@@ -154,13 +154,14 @@ Kernel make_alignment_loss(const KernelRequest& request) {
     // ATen reads before the first step of a sequence without one.
     const Ints lengths = ints_of(at::clamp_min(given, 1));
     Tensor ignored = at::lt(given, 1);
-    if (skips) ignored = at::logical_or(ignored, at::lt(given, on_device(context, at::tensor(counts))));
+    if (skips)
+      ignored = at::logical_or(ignored, at::lt(given, on_device(context, at::tensor(counts))));
     const Tensor chances = at::log_softmax(logits, 2);
     const auto [loss, alpha] = at::_ctc_loss(chances, labels, lengths, counts, classes - 1);
     out[0].tensor = at::masked_fill(loss, ignored, 0);
     if (out.size() < 2) return;
-    Tensor gradient = at::_ctc_loss_backward(at::ones_like(loss), chances, labels, lengths, counts, loss,
-                                             alpha, classes - 1);
+    Tensor gradient = at::_ctc_loss_backward(at::ones_like(loss), chances, labels, lengths, counts,
+                                             loss, alpha, classes - 1);
     // Labels that do not fit leave the chances as they are.
     const Tensor step = at::arange(time, given.options()).reshape({-1, 1, 1});
     const Tensor whole = at::mul(at::exp(chances), at::lt(step, given.reshape({1, -1, 1})));
@@ -170,10 +171,8 @@ Kernel make_alignment_loss(const KernelRequest& request) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"BlockLSTM", make_lstm_layer},
-    {"BlockLSTMV2", make_lstm_layer},
-    {"CTCLoss", make_alignment_loss},
-    {"GRUBlockCell", make_gru_cell},
+    {"BlockLSTM", make_lstm_layer},    {"BlockLSTMV2", make_lstm_layer},
+    {"CTCLoss", make_alignment_loss},  {"GRUBlockCell", make_gru_cell},
     {"LSTMBlockCell", make_lstm_cell},
 };
 

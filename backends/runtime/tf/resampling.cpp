@@ -197,9 +197,10 @@ struct Filtering {
     for (std::int64_t i = 0; i < to; ++i) {
       const float place = (static_cast<float>(i) + 0.5F) * back + start;
       if (!(place >= 0 && place <= static_cast<float>(from))) continue;
-      const auto first = static_cast<std::int64_t>(std::ceil(place - reach - 0.5F));
-      const auto last = static_cast<std::int64_t>(std::floor(place + reach - 0.5F));
-      for (std::int64_t pixel = std::max<std::int64_t>(first, 0); pixel <= std::min(last, from - 1);
+      // Bounded as floats: a filter may reach further than integers do.
+      const float first = std::max(std::ceil(place - reach - 0.5F), 0.0F);
+      const float last = std::min(std::floor(place + reach - 0.5F), static_cast<float>(from - 1));
+      for (auto pixel = static_cast<std::int64_t>(first); pixel <= static_cast<std::int64_t>(last);
            ++pixel) {
         const float distance = std::abs(static_cast<float>(pixel) + 0.5F - place);
         made.add(i, pixel, filter.weight(distance / width));

@@ -61,7 +61,8 @@ Kernel make_unraveled(const KernelRequest& request) {
     }
     const Tensor wrong = at::logical_or(at::lt(left, 0), at::ge(left, count));
     if (wrong.any().item<bool>()) {
-      throw Error(ErrorCode::invalid_argument, cat("an index lies beyond the ", count, " of its shape"));
+      throw Error(ErrorCode::invalid_argument,
+                  cat("an index lies beyond the ", count, " of its shape"));
     }
     std::vector<Tensor> rows(shape.size());
     for (std::size_t i = shape.size(); i-- > 0;) {
@@ -81,19 +82,17 @@ Kernel make_approximate_top(const KernelRequest& request) {
   const bool largest = int_attribute(op, "is_max_k", 1) != 0;
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const auto [values, indices] = at::sort(x, /*stable=*/true, normal_axis(axis, x.dim()), largest);
+    const auto [values, indices] =
+        at::sort(x, /*stable=*/true, normal_axis(axis, x.dim()), largest);
     out[0].tensor = values.narrow(axis, 0, count);
     if (out.size() > 1) out[1].tensor = indices.narrow(axis, 0, count).to(at::kInt);
   };
 }
 
 constexpr KernelRow kRows[] = {
-    {"ApproxTopK", make_approximate_top},
-    {"ListDiff", make_difference},
-    {"LowerBound", make_bound<false>},
-    {"NthElement", make_nth},
-    {"UnravelIndex", make_unraveled},
-    {"UpperBound", make_bound<true>},
+    {"ApproxTopK", make_approximate_top}, {"ListDiff", make_difference},
+    {"LowerBound", make_bound<false>},    {"NthElement", make_nth},
+    {"UnravelIndex", make_unraveled},     {"UpperBound", make_bound<true>},
 };
 
 }  // namespace

@@ -36,8 +36,9 @@ void check_singular(const Parts& parts) {
   if (u.dim() == 1) return;  // not asked for
   const std::int64_t count = parts.values.size(-1);
   const at::Tensor diagonal = at::diag_embed(parts.values);
-  CHECK(difference(at::matmul(at::matmul(u.narrow(-1, 0, count), diagonal), v.narrow(-1, 0, count).mH()), parts.x) <=
-        kTolerance);
+  CHECK(difference(
+            at::matmul(at::matmul(u.narrow(-1, 0, count), diagonal), v.narrow(-1, 0, count).mH()),
+            parts.x) <= kTolerance);
   check_orthogonal(u);
   check_orthogonal(v);
 }
@@ -49,7 +50,8 @@ void check_eigen(const Parts& parts) {
   const at::Tensor lower = parts.x.tril(-1);
   at::Tensor diagonal = at::diag_embed(parts.x.diagonal(0, -2, -1));
   if (diagonal.is_complex()) diagonal = (diagonal + diagonal.mH()) * 0.5;
-  const at::Tensor made = at::matmul(at::matmul(vectors, at::diag_embed(parts.values)), vectors.mH());
+  const at::Tensor made =
+      at::matmul(at::matmul(vectors, at::diag_embed(parts.values)), vectors.mH());
   CHECK(difference(made, lower + lower.mH() + diagonal) <= kTolerance);
   check_orthogonal(vectors);
 }
