@@ -58,7 +58,7 @@ Kernel make_empty(const KernelRequest& request) {
 
 // --- orders of dimensions ------------------------------------------------------------------------
 
-/// Where each dimension of one order is in another.
+/// Says where each dimension of one order is in another.
 struct Orders {
   explicit Orders(const Instruction& op)
       : source(text_attribute(op, "src_format", "NHWC")),

@@ -122,7 +122,7 @@ Kernel make_suppression(const KernelRequest& request) {
 
 // --- all classes of many images ------------------------------------------------------------------
 
-/// What is left of one class of one image, or of all.
+/// A box that is left of one class of one image, or of all.
 struct Detection {
   const float* box;
   float score;

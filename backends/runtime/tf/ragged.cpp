@@ -229,7 +229,7 @@ Ints parents(const Tensor& partition, Partition kind, std::int64_t rows, std::in
   return made;
 }
 
-/// Where the rows of a level come to lie in a tensor; -1 is nowhere.
+/// Says where the rows of a level come to lie in a tensor; -1 is nowhere.
 struct Placement {
   Ints places;
   Ints shape;              ///< of the tensor, as far as the level

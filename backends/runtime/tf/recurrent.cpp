@@ -10,7 +10,7 @@
 namespace berth::runtime::tf {
 namespace {
 
-/// What a step of an LSTM gives, in the order of the outputs (Hochreiter and Schmidhuber, 1997).
+/// The results of a step of an LSTM, in the order of the outputs (Hochreiter and Schmidhuber, 1997).
 struct LstmStep {
   Tensor input, state, forget, output, candidate, squashed, hidden;
 };

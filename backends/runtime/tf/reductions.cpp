@@ -100,7 +100,7 @@ Tensor running_log_sum(const Tensor& x, std::int64_t axis) {
   return at::logcumsumexp(x, axis);
 }
 
-/// What changes nothing.
+/// The number that changes nothing.
 enum class Neutral : std::uint8_t { zero, one, log_zero };
 double value_of(Neutral neutral) {
   if (neutral == Neutral::log_zero) return -kInfinity;

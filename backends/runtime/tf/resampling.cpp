@@ -242,7 +242,7 @@ Kernel make_scaled_gradient(const KernelRequest& request) {
 
 // --- projections ---------------------------------------------------------------------------------
 
-/// What stands in for pixels beyond the edge.
+/// Stands in for pixels beyond the edge.
 enum class Beyond : std::uint8_t { constant, reflected, wrapped, nearest };
 
 Beyond beyond_of(const Instruction& op) {
@@ -289,7 +289,7 @@ Tensor pixels_at(const Tensor& images, const Tensor& rows, const Tensor& columns
   return at::where(valid.unsqueeze(-1), pixels, at::full({}, fill, images.options()));
 }
 
-/// Where each pixel of [rows, columns] is taken from, across and down: [batch, rows, columns] each.
+/// The place that each pixel of [rows, columns] is taken from, across and down: [batch, rows, columns] each.
 std::pair<Tensor, Tensor> projected(const Tensor& transforms, std::int64_t rows,
                                     std::int64_t columns) {
   const Tensor x = at::arange(columns, transforms.options()).reshape({1, 1, -1});
