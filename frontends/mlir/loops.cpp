@@ -93,10 +93,10 @@ std::optional<Holds> comparison_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   if (type == "arith.cmpi") {
     auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "predicate"));
-    constexpr Holds kSigned[] = {Holds::less, Holds::at_most, Holds::more, Holds::at_least};
+    constexpr Holds kOrders[] = {Holds::less, Holds::at_most, Holds::more, Holds::at_least};
     const std::int64_t predicate = number ? number.getValue().getSExtValue() : -1;
     if (predicate == 1) return Holds::differs;
-    return predicate >= 2 && predicate < 10 ? std::optional(kSigned[(predicate - 2) % 4])
+    return predicate >= 2 && predicate < 10 ? std::optional(kOrders[(predicate - 2) % 4])
                                             : std::nullopt;
   }
   const mlir::Attribute direction = attribute_of(op, "comparison_direction");
@@ -117,6 +117,13 @@ std::optional<Holds> comparison_of(mlir::Operation& op) {
     if (llvm::StringRef(text).contains(name.text)) return name.holds;
   }
   return std::nullopt;
+}
+
+/// Whether it takes numbers without a sign of their own as unsigned ones.
+bool is_unsigned(mlir::Operation& comparison) {
+  if (comparison.getName().getStringRef() != "arith.cmpi") return false;
+  auto predicate = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(comparison, "predicate"));
+  return predicate && predicate.getValue().getSExtValue() >= 6;
 }
 
 Holds turned_around(Holds holds) {
@@ -163,14 +170,13 @@ std::optional<While> while_of(mlir::Operation& op) {
 }
 
 /// The number that `value` has in every trip: a constant, or a state that starts as one and stays.
-std::optional<std::int64_t> fixed_number(mlir::Operation& op, const While& loop,
-                                         mlir::Value value) {
+Number fixed_number(mlir::Operation& op, const While& loop, mlir::Value value, bool as_unsigned) {
   auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
-  if (!argument) return number_of(value);
+  if (!argument) return number_of(value, as_unsigned);
   if (argument.getOwner() != loop.before) return std::nullopt;
   const unsigned at = argument.getArgNumber();
   const bool stays = loop.body->back().getOperand(at) == loop.body->getArgument(at);
-  return stays ? number_of(op.getOperand(at)) : std::nullopt;
+  return stays ? number_of(op.getOperand(at), as_unsigned) : std::nullopt;
 }
 
 /// How much a trip adds to the state at `at`.
@@ -209,8 +215,8 @@ double trips_of_while(mlir::Operation& op) {
     auto counter = mlir::dyn_cast<mlir::BlockArgument>(test->getOperand(side));
     if (!counter || counter.getOwner() != loop->before) continue;
     const unsigned at = counter.getArgNumber();
-    const auto begin = number_of(op.getOperand(at));
-    const auto end = fixed_number(op, *loop, test->getOperand(1 - side));
+    const auto begin = number_of(op.getOperand(at), is_unsigned(*test));
+    const auto end = fixed_number(op, *loop, test->getOperand(1 - side), is_unsigned(*test));
     const auto step = step_of(*loop, at);
     if (!begin || !end || !step || *step == 0) continue;
     return trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),

@@ -303,18 +303,25 @@ bool runs_per_element(mlir::Operation& op) {
          type == "all_reduce" || type == "reduce_scatter";
 }
 
-std::optional<std::int64_t> number_of(mlir::Value value) {
+std::optional<std::int64_t> number_of(mlir::Value value, bool as_unsigned) {
   mlir::Operation* const op = value.getDefiningOp();
   if (op == nullptr || !is_number(*op)) return std::nullopt;
   const mlir::Attribute value_given = attribute_of(*op, "value");
   std::optional<llvm::APInt> number;
+  mlir::Type type;
   if (auto one = mlir::dyn_cast_or_null<mlir::IntegerAttr>(value_given)) {
     number = one.getValue();
+    type = one.getType();
   } else if (auto dense = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(value_given)) {
     if (dense.getNumElements() == 1) number = *dense.value_begin<llvm::APInt>();
+    type = dense.getElementType();
   }
-  if (!number || number->getSignificantBits() > 64) return std::nullopt;
-  return number->getSExtValue();
+  if (!number) return std::nullopt;
+  if (as_unsigned || type.isUnsignedInteger() || type.isInteger(1)) {
+    if (number->getActiveBits() > 63) return std::nullopt;
+    return static_cast<std::int64_t>(number->getZExtValue());
+  }
+  return number->getSignificantBits() > 64 ? std::nullopt : std::optional(number->getSExtValue());
 }
 
 llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {

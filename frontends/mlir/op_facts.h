@@ -75,7 +75,8 @@ struct TensorFacts {
 [[nodiscard]] bool runs_per_element(mlir::Operation& op);
 
 /// The whole number that an op of the module gives, such as a bound of a loop; empty where that is computed.
-[[nodiscard]] std::optional<std::int64_t> number_of(mlir::Value value);
+/// `as_unsigned`: a type that says nothing of a sign has none.
+[[nodiscard]] std::optional<std::int64_t> number_of(mlir::Value value, bool as_unsigned = false);
 /// Those of torch-mlir's lists; none where one is computed.
 [[nodiscard]] llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list);
 

@@ -64,3 +64,35 @@ func.func @holds(%x: tensor<16384x16384xf32>) -> tensor<16384x16384xf32> {
   }
   return %r : tensor<16384x16384xf32>
 }
+// A hundred trips, from 100 to 200, of counters without a sign: by their type, and by the comparison.
+func.func @counts_unsigned(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %begin = "stablehlo.constant"() {value = dense<100> : tensor<ui8>} : () -> tensor<ui8>
+  %r:2 = "stablehlo.while"(%begin, %x) ({
+  ^bb0(%i: tensor<ui8>, %a: tensor<256x256xf32>):
+    %end = "stablehlo.constant"() {value = dense<200> : tensor<ui8>} : () -> tensor<ui8>
+    %go = "stablehlo.compare"(%i, %end) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    "stablehlo.return"(%go) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<ui8>, %a: tensor<256x256xf32>):
+    %one = "stablehlo.constant"() {value = dense<1> : tensor<ui8>} : () -> tensor<ui8>
+    %m = "stablehlo.dot"(%a, %a) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    %next = "stablehlo.add"(%i, %one) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
+    "stablehlo.return"(%next, %m) : (tensor<ui8>, tensor<256x256xf32>) -> ()
+  }) : (tensor<ui8>, tensor<256x256xf32>) -> (tensor<ui8>, tensor<256x256xf32>)
+  return %r#1 : tensor<256x256xf32>
+}
+func.func @compares_unsigned(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %begin = arith.constant 100 : i8
+  %end = arith.constant 200 : i8
+  %one = arith.constant 1 : i8
+  %r:2 = scf.while (%i = %begin, %a = %x) : (i8, tensor<256x256xf32>) -> (i8, tensor<256x256xf32>) {
+    %go = arith.cmpi ult, %i, %end : i8
+    scf.condition(%go) %i, %a : i8, tensor<256x256xf32>
+  } do {
+  ^bb0(%i: i8, %a: tensor<256x256xf32>):
+    %m = "stablehlo.dot"(%a, %a) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    %next = arith.addi %i, %one : i8
+    scf.yield %next, %m : i8, tensor<256x256xf32>
+  }
+  return %r#1 : tensor<256x256xf32>
+}
