@@ -251,7 +251,9 @@ mlir::FailureOr<bool> ModuleGraph::pass_elements(mlir::Operation& op, Tensors& t
 mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
                                            const Tensors& tensors) {
   const std::string global = global_of(op);
-  if (global.empty() || is_written(module_, global)) return mlir::success();
+  if (global.empty()) return mlir::success();
+  if (!written_) written_ = written_globals(module_);
+  if (written_->contains(global)) return mlir::success();
   if (failed(checked(op, berth_builder_pure(builder_, id)))) return mlir::failure();
   const auto [first, is_new] = loads_.try_emplace(global, op.getResult(0));
   if (is_new) return mlir::success();

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -94,6 +96,7 @@ class ModuleGraph {
   std::vector<std::int32_t> arguments_;
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
   std::map<std::string, mlir::Value> loads_;      // by global: the first
+  std::optional<llvm::StringSet<>> written_;      ///< globals; once there is a load
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
   bool asks_for_devices_ = false;

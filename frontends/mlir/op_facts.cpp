@@ -259,18 +259,18 @@ std::string global_of(mlir::Operation& op) {
   return {};
 }
 
-bool is_written(mlir::Operation* module, llvm::StringRef global) {
-  bool written = false;
-  module->walk([&](mlir::Operation* op) {
+llvm::StringSet<> written_globals(mlir::Operation* module) {
+  llvm::StringSet<> written;
+  module->walk([&written](mlir::Operation* op) {
     const llvm::StringRef type = op->getName().getStringRef();
     if (type == "memref.global") {
       auto name = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(*op, "sym_name"));
       // What writes through a reference cannot be seen.
-      written = written || (name && name.getValue() == global && !attribute_of(*op, "constant"));
+      if (name && !attribute_of(*op, "constant")) written.insert(name.getValue());
     } else if (type.contains("global") && type.contains("store")) {
       for (const llvm::StringRef key : {"global", "name"}) {
         auto symbol = mlir::dyn_cast_or_null<mlir::SymbolRefAttr>(attribute_of(*op, key));
-        written = written || (symbol && symbol.getLeafReference().getValue() == global);
+        if (symbol) written.insert(symbol.getLeafReference().getValue());
       }
     }
   });

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/IR/Operation.h"
 
 namespace berth_mlir {
@@ -63,8 +64,8 @@ struct TensorFacts {
 
 /// The symbol of the global that the op loads; empty for an op that loads none.
 [[nodiscard]] std::string global_of(mlir::Operation& op);
-/// Whether anything in the module may write the global of this name.
-[[nodiscard]] bool is_written(mlir::Operation* module, llvm::StringRef global);
+/// The symbols of the globals that anything in the module may write.
+[[nodiscard]] llvm::StringSet<> written_globals(mlir::Operation* module);
 
 /// Whether the op only ends its block and hands on what that gives (scf.yield, stablehlo.return).
 [[nodiscard]] bool ends_block(mlir::Operation& op);
