@@ -296,7 +296,8 @@ bool is_scalar(mlir::Operation& op) {
 
 bool runs_per_element(mlir::Operation& op) {
   llvm::StringRef type = op.getName().getStringRef();
-  if (type.starts_with("linalg.")) return true;
+  if (type.starts_with("linalg.") || type.starts_with("iree_linalg_ext.")) return true;
+  if (type == "tensor.pad" || type == "tensor.generate") return true;
   if (!type.consume_front("stablehlo.") && !type.consume_front("mhlo.")) return false;
   return type == "reduce" || type == "map" || type == "reduce_window" ||
          type == "select_and_scatter" || type == "scatter" || type == "sort" ||
