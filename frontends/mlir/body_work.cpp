@@ -52,11 +52,11 @@ class Inside {
     root.walk([&](mlir::Operation* inner) {
       if (inner == &root || status != BERTH_OK || parts_.size() >= kMostOps) return;
       // Ops that run at every element of an op are counted with it.
-      double trips = base * trips_of(root);
+      double trips = base * trips_of(root).count;
       for (mlir::Operation* parent = inner->getParentOp(); parent != &root;
            parent = parent->getParentOp()) {
         if (runs_per_element(*parent)) return;
-        trips *= trips_of(*parent);
+        trips *= trips_of(*parent).count;
       }
       mlir::Operation* const callee = callee_of(*inner);
       if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
+#include "places.h"
 
 namespace berth_mlir {
 namespace {
@@ -49,6 +50,12 @@ Numbers static_numbers_of(mlir::Operation& op, llvm::StringRef key) {
     numbers.push_back(mlir::ShapedType::isDynamic(number) ? std::nullopt : Number(number));
   }
   return numbers;
+}
+
+bool is_loop(llvm::StringRef type) {
+  constexpr llvm::StringRef kLoops[] = {"scf.for", "scf.forall", "scf.parallel", "affine.for",
+                                        "affine.parallel"};
+  return llvm::is_contained(kLoops, type);
 }
 
 /// The bounds and steps of a loop; none of other ops.
@@ -146,7 +153,7 @@ Holds turned_around(Holds holds) {
 struct While {
   mlir::Block* before;
   mlir::Block* body;
-  mlir::Value condition;
+  Followed condition;
 };
 
 std::optional<While> while_of(mlir::Operation& op) {
@@ -162,7 +169,7 @@ std::optional<While> while_of(mlir::Operation& op) {
       loop.body->back().getNumOperands() != op.getNumOperands()) {
     return std::nullopt;
   }
-  loop.condition = tested.front();
+  loop.condition = followed({tested.front(), {}});
   // scf.while may hand other values to its body.
   const auto handed = tested.drop_front();
   if (!handed.empty() && !llvm::equal(handed, loop.before->getArguments())) return std::nullopt;
@@ -175,23 +182,30 @@ Number fixed_number(mlir::Operation& op, const While& loop, mlir::Value value, b
   if (!argument) return number_of(value, as_unsigned);
   if (argument.getOwner() != loop.before) return std::nullopt;
   const unsigned at = argument.getArgNumber();
-  const bool stays = loop.body->back().getOperand(at) == loop.body->getArgument(at);
-  return stays ? number_of(op.getOperand(at), as_unsigned) : std::nullopt;
+  const mlir::Value next = followed({loop.body->back().getOperand(at), {}}).value;
+  return next == loop.body->getArgument(at) ? number_of(op.getOperand(at), as_unsigned)
+                                            : std::nullopt;
+}
+
+/// An operand of the op that gives `value`, behind calls.
+mlir::Value operand_behind(const Followed& value, unsigned number) {
+  return followed({value.value.getDefiningOp()->getOperand(number), value.calls}).value;
 }
 
 /// How much a trip adds to the state at `at`.
 std::optional<double> step_of(const While& loop, unsigned at) {
-  mlir::Operation* const next = loop.body->back().getOperand(at).getDefiningOp();
+  const Followed sum = followed({loop.body->back().getOperand(at), {}});
+  mlir::Operation* const next = sum.value.getDefiningOp();
   if (next == nullptr || next->getNumOperands() != 2) return std::nullopt;
   const llvm::StringRef type = next->getName().getStringRef();
+  const bool subtracts = type.ends_with(".subtract") || type == "arith.subi";
+  if (!subtracts && !type.ends_with(".add") && type != "arith.addi") return std::nullopt;
+  const mlir::Value left = operand_behind(sum, 0), right = operand_behind(sum, 1);
   const mlir::Value state = loop.body->getArgument(at);
-  if (type.ends_with(".add") || type == "arith.addi") {
-    const unsigned other = next->getOperand(0) == state ? 1 : 0;
-    return next->getOperand(1 - other) == state ? number_of(next->getOperand(other)) : std::nullopt;
-  }
-  if (!type.ends_with(".subtract") && type != "arith.subi") return std::nullopt;
-  const auto less = next->getOperand(0) == state ? number_of(next->getOperand(1)) : std::nullopt;
-  return less ? std::optional(-static_cast<double>(*less)) : std::nullopt;
+  if (left != state && (subtracts || right != state)) return std::nullopt;
+  const auto step = number_of(left == state ? right : left);
+  if (!step) return std::nullopt;
+  return subtracts ? -static_cast<double>(*step) : static_cast<double>(*step);
 }
 
 double trips_between(Holds holds, double begin, double end, double step) {
@@ -205,24 +219,27 @@ double trips_between(Holds holds, double begin, double end, double step) {
   return std::max(0.0, with_last ? std::floor(length) + 1 : std::ceil(length));
 }
 
-double trips_of_while(mlir::Operation& op) {
+Trips trips_of_while(mlir::Operation& op) {
+  constexpr Trips kUnknown{1, false};
   const std::optional<While> loop = while_of(op);
-  mlir::Operation* const test = loop ? loop->condition.getDefiningOp() : nullptr;
-  if (test == nullptr || test->getNumOperands() != 2) return 1;
-  std::optional<Holds> holds = comparison_of(*test);
-  if (!holds) return 1;
+  mlir::Operation* const test = loop ? loop->condition.value.getDefiningOp() : nullptr;
+  if (test == nullptr || test->getNumOperands() != 2) return kUnknown;
+  const std::optional<Holds> holds = comparison_of(*test);
+  if (!holds) return kUnknown;
   for (const unsigned side : {0U, 1U}) {
-    auto counter = mlir::dyn_cast<mlir::BlockArgument>(test->getOperand(side));
+    auto counter = mlir::dyn_cast<mlir::BlockArgument>(operand_behind(loop->condition, side));
     if (!counter || counter.getOwner() != loop->before) continue;
     const unsigned at = counter.getArgNumber();
     const auto begin = number_of(op.getOperand(at), is_unsigned(*test));
-    const auto end = fixed_number(op, *loop, test->getOperand(1 - side), is_unsigned(*test));
+    const mlir::Value last = operand_behind(loop->condition, 1 - side);
+    const auto end = fixed_number(op, *loop, last, is_unsigned(*test));
     const auto step = step_of(*loop, at);
     if (!begin || !end || !step || *step == 0) continue;
-    return trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
-                         static_cast<double>(*end), *step);
+    return {trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
+                          static_cast<double>(*end), *step),
+            true};
   }
-  return 1;
+  return kUnknown;
 }
 
 double element_bytes(llvm::StringRef dtype) {
@@ -250,7 +267,6 @@ class Bodies {
 
  private:
   double most_in(mlir::Block& block) {
-    llvm::DenseMap<mlir::Operation*, double> given_up;  // by the op that reads last
     llvm::DenseMap<mlir::Value, mlir::Operation*> last_reader;
     for (mlir::Operation& op : block) {
       op.walk([&](mlir::Operation* inner) {
@@ -259,6 +275,7 @@ class Bodies {
         }
       });
     }
+    llvm::DenseMap<mlir::Operation*, double> given_up;  // by the op that reads last
     double held = 0, most = 0;
     for (mlir::Operation& op : block) {
       if (&op == &block.back()) break;
@@ -298,16 +315,32 @@ class Bodies {
 
 }  // namespace
 
-double trips_of(mlir::Operation& op) {
-  if (op.getName().getStringRef().ends_with(".while")) return trips_of_while(op);
+Trips trips_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type.ends_with(".while")) return trips_of_while(op);
   const Ranges ranges(op);
-  double trips = 1;
+  Trips trips;
+  trips.known = !ranges.begins.empty() || !is_loop(type);
   for (const auto& [begin, end, step] : llvm::zip(ranges.begins, ranges.ends, ranges.steps)) {
-    if (!begin || !end || !step || *step <= 0) continue;
+    if (!begin || !end || !step || *step <= 0) {
+      trips.known = false;
+      continue;
+    }
     const double length = static_cast<double>(*end) - static_cast<double>(*begin);
-    trips *= std::max(0.0, std::ceil(length / static_cast<double>(*step)));
+    trips.count *= std::max(0.0, std::ceil(length / static_cast<double>(*step)));
   }
   return trips;
+}
+
+llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation*> ops) {
+  llvm::SetVector<mlir::Operation*> uncounted, open;
+  const auto visit = [&](mlir::Operation* op) {
+    if (!trips_of(*op).known) uncounted.insert(op);
+    if (mlir::Operation* const callee = callee_of(*op)) open.insert(callee);
+  };
+  for (mlir::Operation* op : ops) op->walk(visit);
+  for (std::size_t i = 0; i < open.size(); ++i) open[i]->walk(visit);
+  return uncounted;
 }
 
 double body_bytes(mlir::Operation& op) {

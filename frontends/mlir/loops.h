@@ -1,13 +1,20 @@
 // Loops in the IR: how often their bodies run, and the memory that those take.
 #pragma once
 
+#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Operation.h"
 
 namespace berth_mlir {
 
 /// How often a loop runs its body: the product of its dimensions with constant bounds; how far scf.while,
-/// stablehlo.while or mhlo.while counts, from one constant to another. 1 for other ops.
-double trips_of(mlir::Operation& op);
+/// stablehlo.while or mhlo.while counts, from one constant to another. Calls are followed. 1 for other ops.
+struct Trips {
+  double count = 1;
+  bool known = true;  ///< false: something counts as one trip because data say how often it runs
+};
+Trips trips_of(mlir::Operation& op);
+/// The loops among the ops, within them and in what they call, whose trips are not known.
+llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation*> ops);
 
 /// Bytes that the op's regions hold at their fullest, besides what they capture and what the op gives. Those of
 /// several regions are there one at a time, as are those of two trips. Calls are followed.

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
+#include "loops.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -294,6 +295,9 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     llvm::StringRef(text.data, text.size).split(notes, '\n', -1, /*KeepEmpty=*/false);
     for (const llvm::StringRef note : notes) {
       function->emitRemark("berth-place: note: ") << note;
+    }
+    for (mlir::Operation* loop : uncounted_loops(imported.ops())) {
+      loop->emitRemark("berth-place: counts as one trip: how often it runs is not a constant here");
     }
     if (remarks.getValue() != "ops") return;
     for (mlir::Operation* op : imported.ops()) {

@@ -64,6 +64,35 @@ func.func @holds(%x: tensor<16384x16384xf32>) -> tensor<16384x16384xf32> {
   }
   return %r : tensor<16384x16384xf32>
 }
+// A hundred trips, as the functions say that condition and body call; the end is handed to them.
+func.func private @goes_on(%i: tensor<i32>, %end: tensor<i32>) -> tensor<i1> {
+  %go = "stablehlo.compare"(%i, %end) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  return %go : tensor<i1>
+}
+func.func private @next(%i: tensor<i32>) -> tensor<i32> {
+  %one = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+  %next = "stablehlo.add"(%one, %i) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  return %next : tensor<i32>
+}
+func.func private @trip(%i: tensor<i32>, %end: tensor<i32>, %a: tensor<256x256xf32>) -> (tensor<i32>, tensor<i32>, tensor<256x256xf32>) {
+  %next = func.call @next(%i) : (tensor<i32>) -> tensor<i32>
+  %m = "stablehlo.dot"(%a, %a) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %next, %end, %m : tensor<i32>, tensor<i32>, tensor<256x256xf32>
+}
+func.func @counts_in_calls(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %hundred = "stablehlo.constant"() {value = dense<100> : tensor<i32>} : () -> tensor<i32>
+  %r:3 = "stablehlo.while"(%zero, %hundred, %x) ({
+  ^bb0(%i: tensor<i32>, %end: tensor<i32>, %a: tensor<256x256xf32>):
+    %go = func.call @goes_on(%i, %end) : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%go) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %end: tensor<i32>, %a: tensor<256x256xf32>):
+    %n:3 = func.call @trip(%i, %end, %a) : (tensor<i32>, tensor<i32>, tensor<256x256xf32>) -> (tensor<i32>, tensor<i32>, tensor<256x256xf32>)
+    "stablehlo.return"(%n#0, %n#1, %n#2) : (tensor<i32>, tensor<i32>, tensor<256x256xf32>) -> ()
+  }) : (tensor<i32>, tensor<i32>, tensor<256x256xf32>) -> (tensor<i32>, tensor<i32>, tensor<256x256xf32>)
+  return %r#2 : tensor<256x256xf32>
+}
 // A hundred trips, from 100 to 200, of counters without a sign: by their type, and by the comparison.
 func.func @counts_unsigned(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %begin = "stablehlo.constant"() {value = dense<100> : tensor<ui8>} : () -> tensor<ui8>
