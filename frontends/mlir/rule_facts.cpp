@@ -2,10 +2,13 @@
 // constants among the operands.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
@@ -88,25 +91,38 @@ std::int64_t op_count(mlir::Operation& op) {
   return count;
 }
 
-/// How often the body runs: the product of the loops that the maps of the operands name.
-double loop_points(mlir::Operation& op) {
-  auto maps = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "indexing_maps"));
-  if (!maps) return -1;
+/// The maps of the op's operands; none of an op that has others than one for each.
+llvm::SmallVector<mlir::AffineMap, 4> maps_of(mlir::Operation& op) {
+  llvm::SmallVector<mlir::AffineMap, 4> maps;
+  auto all = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "indexing_maps"));
+  for (mlir::Attribute each : all ? all.getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+    auto map = mlir::dyn_cast<mlir::AffineMapAttr>(each);
+    if (!map || maps.size() == op.getNumOperands()) return {};
+    maps.push_back(map.getValue());
+  }
+  return maps;
+}
+
+/// How long the loops are that the maps of the operands name.
+llvm::SmallVector<double, 6> loops_of(mlir::Operation& op, llvm::ArrayRef<mlir::AffineMap> maps) {
   llvm::SmallVector<double, 6> loops;
-  for (unsigned i = 0; i < maps.size() && i < op.getNumOperands(); ++i) {
-    auto map = mlir::dyn_cast<mlir::AffineMapAttr>(maps[i]);
-    if (!map) return -1;
-    loops.resize(map.getValue().getNumDims(), 1);
-    const TensorFacts facts(op.getOperand(i).getType());
-    for (unsigned r = 0; r < map.getValue().getNumResults() && r < facts.shape.size(); ++r) {
-      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(map.getValue().getResult(r));
-      if (dim && facts.shape[r] > 0) {
-        loops[dim.getPosition()] = static_cast<double>(facts.shape[r]);
-      }
+  for (auto [map, operand] : llvm::zip(maps, op.getOperands())) {
+    loops.resize(map.getNumDims(), 1);
+    const TensorFacts facts(operand.getType());
+    for (auto [result, size] : llvm::zip(map.getResults(), facts.shape)) {
+      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(result);
+      if (dim && size > 0) loops[dim.getPosition()] = static_cast<double>(size);
     }
   }
+  return loops;
+}
+
+/// How often the body runs; -1 where no maps say it.
+double loop_points(mlir::Operation& op) {
+  const auto maps = maps_of(op);
+  if (maps.empty()) return -1;
   double points = 1;
-  for (const double loop : loops) points *= loop;
+  for (const double loop : loops_of(op, maps)) points *= loop;
   return points;
 }
 
@@ -147,6 +163,52 @@ double body_points(mlir::Operation& op) {
     points *= side_points(window[i], padded ? result.shape[i] : -1, around);
   }
   return points;
+}
+
+/// Whether the body adds products of the operands to what is there, in the numbers that linalg's contractions
+/// have; conversions of the operands do not matter.
+bool adds_products(mlir::Operation& op) {
+  // A tool for which linalg is only text may lack its functions.
+  if (op.getName().getStringRef() != "linalg.generic" || !op.isRegistered()) return false;
+  return mlir::linalg::detail::isContractionBody(
+      op.getRegion(0).front(), [](mlir::Operation* product, mlir::Operation* sum) {
+        const llvm::StringRef left = product->getName().getStringRef();
+        const llvm::StringRef right = sum->getName().getStringRef();
+        return (left == "arith.mulf" && right == "arith.addf") ||
+               (left == "arith.muli" && right == "arith.addi") ||
+               (left == "complex.mul" && right == "complex.add");
+      });
+}
+
+/// A matrix product or a convolution in the general form, by the loops that its operands share: the columns of
+/// each of its groups, and what an element of the result sums over. A window is what the image of a convolution
+/// has only in sums of loops.
+struct GeneralProduct {
+  double groups = 1, columns = 1, channels = 1, window = 1;
+};
+
+std::optional<GeneralProduct> general_product(mlir::Operation& op) {
+  const auto maps = maps_of(op);
+  if (maps.size() != 3 || !adds_products(op)) return std::nullopt;
+  if (!maps[1].isProjectedPermutation() || !maps[2].isProjectedPermutation()) return std::nullopt;
+  GeneralProduct product;
+  for (auto [position, size] : llvm::enumerate(loops_of(op, maps))) {
+    const auto at = static_cast<unsigned>(position);
+    const mlir::AffineExpr loop = mlir::getAffineDimExpr(at, op.getContext());
+    const bool alone = llvm::is_contained(maps[0].getResults(), loop);
+    const bool left = maps[0].isFunctionOfDim(at), right = maps[1].isFunctionOfDim(at);
+    const bool result = maps[2].isFunctionOfDim(at);
+    if (result && left && right && alone) {
+      product.groups *= size;
+    } else if (result && right && !left) {
+      product.columns *= size;
+    } else if (!result && left && right) {
+      (alone ? product.channels : product.window) *= size;
+    } else if (!result || !left || right) {
+      return std::nullopt;
+    }
+  }
+  return product;
 }
 
 berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRef name,
@@ -207,6 +269,14 @@ berth_status add_product(mlir::Operation& op, berth_builder* builder, std::int32
     const Numbers contracting = listed(text, "lhs_contracting_dimensions");
     if (berth_status status = add_numbers(builder, id, "contracting", contracting)) return status;
     return add_numbers(builder, id, "batching", listed(text, "lhs_batching_dimensions"));
+  }
+  if (const auto product = general_product(op)) {
+    const auto whole = [](double number) {
+      return static_cast<std::int64_t>(std::min(number, 1e18));
+    };
+    return add_numbers(builder, id, "product",
+                       {whole(product->groups), whole(product->columns), whole(product->channels),
+                        whole(product->window)});
   }
   // Maps transpose or spread the operands of a named product.
   const bool named = type == "linalg.contract" || type.ends_with("matmul");

@@ -86,7 +86,7 @@ constexpr Row kNamed[] = {
     {"linalg.elemwise_unary", elementwise(kExp)},
     {"linalg.fill", writes()},
     {"linalg.fill_rng_2d", {filled, OpClass::elementwise, 20}},
-    {"linalg.generic", kBody},
+    {"linalg.generic", {general, OpClass::elementwise}},
     {"linalg.map", kBody},
     {"linalg.matmul", kMatmul},
     {"linalg.matmul_transpose_a", {matmul_transposed, OpClass::matmul}},

@@ -4,6 +4,8 @@
 //   contracting, batching   dimensions of input 0 that a product sums over, and that it shares with
 //                 input 1 and the result (stablehlo.dot_general)
 //   inner         how many products each element of the result sums up, as an op's maps say
+//   product       of a product or a convolution in linalg's general form: groups, columns of each, channels
+//                 that an element sums up, and the window over which it does
 //   output_features, input_features   dimensions of input 1 that are no taps of a convolution's output
 //   groups, batch_groups   of a convolution: of its channels, and of its batch
 //   output_batch  the dimension of a convolution's result that is its batch
@@ -84,6 +86,7 @@ EstimateFunction maybe_transposed;  ///< features_first, or transposed where the
 EstimateFunction transposed_last;   ///< (f, w.., c)
 EstimateFunction depthwise;         ///< (w.., c) or (w.., c, multiplier)
 EstimateFunction depthwise_first;   ///< (c, w..)
+EstimateFunction general;           ///< attribute "product"; without it, what the body does
 EstimateFunction pooled;            ///< input 1 has the window's shape
 EstimateFunction pooled_by_attribute;  ///< attribute "window"; without it, each input is read once
 

@@ -142,6 +142,20 @@ Estimate depthwise_first(const OpView& op, const WorkRule& rule) {
                              moved_bytes(op));
 }
 
+Estimate general(const OpView& op, const WorkRule& rule) {
+  const auto sides = op.integers("product");
+  if (sides.size() != 4) return with_body(op, rule);
+  const auto side = [&sides](std::size_t i) { return static_cast<double>(sides[i]); };
+  const double groups = side(0), columns = side(1), channels = side(2), window = side(3);
+  if (window > 1) {
+    return convolved(op, convolution(general), {columns, channels, window, groups});
+  }
+  const double results = result_of(op).elements();
+  return work::with_products(
+      work::make_estimate(op, kMatmul, matmul_flops(results, channels, false), moved_bytes(op)),
+      results / (columns * groups), columns, groups);
+}
+
 Estimate pooled(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, result_of(op).elements() * op.input(1).elements(),
                              moved_bytes(op));

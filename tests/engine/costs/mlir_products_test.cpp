@@ -34,6 +34,12 @@ TEST_CASE("every contraction is as many products as its shapes say") {
        {{7, 2, 4, 8, 16}, {7, 3, 4, 5, 16}},
        {7, 2, 3, 8, 5},
        {16, 15, 64, 7}},
+      // A general product: groups, columns, channels, window.
+      {"linalg.generic",
+       {{8, 16, 32}, {8, 32, 64}, {8, 16, 64}},
+       {8, 16, 64},
+       {16, 64, 32, 8},
+       {{"product", {8, 64, 32, 1}}}},
       // Maps that transpose the left.
       {"linalg.matmul", {{32, 16}, {32, 64}}, {16, 64}, {16, 64, 32, 1}, {{"inner", {32}}}},
       {"torch.aten.addbmm", {{16, 64}, {8, 16, 32}, {8, 32, 64}}, {16, 64}, {16, 64, 256, 1}},

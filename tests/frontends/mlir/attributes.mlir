@@ -92,3 +92,46 @@ func.func @scatter_in_mhlo(%x: tensor<50000x256xf32>, %i: tensor<4096x1xi32>, %u
   }) {scatter_dimension_numbers = #mhlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<50000x256xf32>, tensor<4096x1xi32>, tensor<4096x256xf32>) -> tensor<50000x256xf32>
   return %0 : tensor<50000x256xf32>
 }
+func.func @general_product(%a: tensor<512x512xf16>, %b: tensor<512x512xf16>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf32>) {
+  ^bb0(%x: f16, %y: f16, %z: f32):
+    %1 = arith.extf %x : f16 to f32
+    %2 = arith.extf %y : f16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %z, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+func.func @general_depthwise(%x: tensor<8x30x30x64xf32>, %w: tensor<3x3x64xf32>, %o: tensor<8x28x28x64xf32>) -> tensor<8x28x28x64xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, h, w, c, p, q) -> (b, h + p, w + q, c)>, affine_map<(b, h, w, c, p, q) -> (p, q, c)>, affine_map<(b, h, w, c, p, q) -> (b, h, w, c)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<8x30x30x64xf32>, tensor<3x3x64xf32>) outs(%o : tensor<8x28x28x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %1 = arith.mulf %a, %b : f32
+    %2 = arith.addf %c, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<8x28x28x64xf32>
+  return %0 : tensor<8x28x28x64xf32>
+}
+func.func @general_convolution(%x: tensor<1x16x16x64xf16>, %w: tensor<3x3x64x32xf16>, %o: tensor<1x7x7x32xf16>) -> tensor<1x7x7x32xf16> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(b, h, w, f, p, q, c) -> (b, h * 2 + p, w * 2 + q, c)>, affine_map<(b, h, w, f, p, q, c) -> (p, q, c, f)>, affine_map<(b, h, w, f, p, q, c) -> (b, h, w, f)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x16x16x64xf16>, tensor<3x3x64x32xf16>) outs(%o : tensor<1x7x7x32xf16>) {
+  ^bb0(%a: f16, %b: f16, %d: f16):
+    %1 = arith.mulf %a, %b : f16
+    %2 = arith.addf %1, %d : f16
+    linalg.yield %2 : f16
+  } -> tensor<1x7x7x32xf16>
+  return %0 : tensor<1x7x7x32xf16>
+}
+// No product: the sum of greatest numbers.
+func.func @general_sum(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %1 = arith.maximumf %x, %y : f32
+    %2 = arith.addf %z, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
