@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "loops.h"
 #include "op_facts.h"
+#include "places.h"
 
 namespace berth_mlir {
 namespace {
@@ -65,7 +66,7 @@ class Inside {
         calls_.pop_back();
         return;
       }
-      if (ends_block(*inner) || is_annotation(*inner)) return;
+      if (ends_block(*inner) || only_passes_on(*inner)) return;
       if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
       status = add_alone(*inner, scratch_, static_cast<std::int32_t>(parts_.size()));
       parts_.push_back({std::min(trips, 1e15), !is_scalar(*inner)});

@@ -254,6 +254,16 @@ double bytes_of(mlir::Value value) {
   return facts.ranked ? facts.elements() * element_bytes(facts.dtype) : 0;
 }
 
+/// The tensor that a value is.
+mlir::Value tensor_of(mlir::Value value) {
+  while (auto result = mlir::dyn_cast_or_null<mlir::OpResult>(value)) {
+    const mlir::Value same = operand_that_is(result);
+    if (!same) break;
+    value = same;
+  }
+  return value;
+}
+
 /// The memory of blocks, each function's once.
 class Bodies {
  public:
@@ -271,7 +281,7 @@ class Bodies {
     for (mlir::Operation& op : block) {
       op.walk([&](mlir::Operation* inner) {
         for (mlir::Value operand : inner->getOperands()) {
-          for (mlir::Value value : elements_of(operand)) last_reader[value] = &op;
+          for (mlir::Value value : elements_of(operand)) last_reader[tensor_of(value)] = &op;
         }
       });
     }
@@ -280,9 +290,10 @@ class Bodies {
     for (mlir::Operation& op : block) {
       if (&op == &block.back()) break;
       if (!is_constant(op) && !packs_tensors(op)) {
-        for (mlir::Value result : op.getResults()) {
+        for (mlir::OpResult result : op.getResults()) {
           mlir::Operation* const last = last_reader.lookup(result);
-          if (last == &block.back()) continue;  // the loop's state, or the op's own result
+          // The loop's state, or the op's own result, or a tensor that has memory already.
+          if (last == &block.back() || operand_that_is(result)) continue;
           const double bytes = bytes_of(result);
           held += bytes;
           given_up[last == nullptr ? &op : last] += bytes;

@@ -5,6 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "op_facts.h"
+#include "places.h"
 
 namespace berth_mlir {
 namespace {
@@ -153,12 +154,10 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
     std::int32_t& parameter = tensors[op.getResult(0)].emplace_back(-1);
     return checked(op, berth_builder_parameter(builder_, &tensor, &parameter));
   }
-  if (is_annotation(op)) {
-    for (mlir::Value result : op.getResults()) {
-      tensors[result] = tensors_of(tensors, op.getOperand(0));
-    }
-    return mlir::success();
+  for (mlir::OpResult result : op.getResults()) {
+    if (mlir::Value same = operand_that_is(result)) tensors[result] = tensors_of(tensors, same);
   }
+  if (only_passes_on(op)) return mlir::success();
   const mlir::FailureOr<bool> passed = pass_elements(op, tensors);
   if (failed(passed) || *passed) return passed;
   const llvm::StringRef type = op.getName().getStringRef();
@@ -169,7 +168,8 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   }
   if (failed(add_inputs(op, id, tensors))) return mlir::failure();
   if (failed(note_load(op, id, tensors))) return mlir::failure();
-  for (mlir::Value result : op.getResults()) {
+  for (mlir::OpResult result : op.getResults()) {
+    if (tensors.contains(result)) continue;
     const TensorFacts facts = facts_of(result);
     const berth_tensor tensor = facts.tensor();
     std::int32_t& made = tensors[result].emplace_back(-1);

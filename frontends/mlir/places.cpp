@@ -8,14 +8,66 @@
 namespace berth_mlir {
 namespace {
 
-/// The values that the only block of the op's region hands on when it ends.
-mlir::OperandRange handed_on(mlir::Operation& op) {
-  return op.getRegion(0).front().back().getOperands();
+/// The name without its dialect, of an op of StableHLO or of MHLO; empty for others.
+llvm::StringRef hlo_name(mlir::Operation& op) {
+  llvm::StringRef type = op.getName().getStringRef();
+  return type.consume_front("stablehlo.") || type.consume_front("mhlo.") ? type : "";
 }
 
-bool has_plain_region(mlir::Operation& op) {
-  return op.getNumRegions() == 1 && op.getRegion(0).hasOneBlock() &&
-         !op.getRegion(0).front().empty();
+/// The values that the only block of the op's region hands on when it ends.
+mlir::OperandRange handed_on(mlir::Operation& op, unsigned region) {
+  return op.getRegion(region).front().back().getOperands();
+}
+
+bool has_plain_regions(mlir::Operation& op, unsigned count) {
+  return op.getNumRegions() == count && llvm::all_of(op.getRegions(), [](mlir::Region& region) {
+           return region.hasOneBlock() && !region.front().empty();
+         });
+}
+
+/// States of "for" loops are the last operands, and behind the counter in the body.
+bool is_for(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  return type == "scf.for" || type == "affine.for";
+}
+
+mlir::Value last_operand_of(mlir::OpResult result) {
+  mlir::Operation& op = *result.getOwner();
+  if (op.getNumOperands() < op.getNumResults()) return {};
+  return op.getOperand(op.getNumOperands() - op.getNumResults() + result.getResultNumber());
+}
+
+/// The number of the state that a while loop gives as this result; empty where it gives something else.
+std::optional<unsigned> state_given(mlir::Operation& op, unsigned result) {
+  if (op.getNumResults() != op.getNumOperands()) return std::nullopt;
+  if (op.getName().getStringRef() != "scf.while") return result;
+  const mlir::OperandRange tested = handed_on(op, 0);
+  if (result + 1 >= tested.size()) return std::nullopt;
+  auto state = mlir::dyn_cast<mlir::BlockArgument>(tested[result + 1]);
+  if (!state || state.getOwner() != &op.getRegion(0).front()) return std::nullopt;
+  return state.getArgNumber();
+}
+
+/// Whether `value`, which the body hands on, is the body's own argument.
+bool is_argument(mlir::Value value, mlir::Block& body, unsigned argument) {
+  return argument < body.getNumArguments() &&
+         followed({value, {}}).value == body.getArgument(argument);
+}
+
+mlir::Value unchanged_state(mlir::OpResult result) {
+  mlir::Operation& op = *result.getOwner();
+  const unsigned number = result.getResultNumber();
+  if (is_for(op)) {
+    if (!has_plain_regions(op, 1) || number >= handed_on(op, 0).size()) return {};
+    const mlir::Value next = handed_on(op, 0)[number];
+    return is_argument(next, op.getRegion(0).front(), number + 1) ? last_operand_of(result)
+                                                                  : mlir::Value();
+  }
+  if (!op.getName().getStringRef().ends_with(".while") || !has_plain_regions(op, 2)) return {};
+  const std::optional<unsigned> state = state_given(op, number);
+  if (!state || *state >= handed_on(op, 1).size()) return {};
+  const mlir::Value next = handed_on(op, 1)[*state];
+  return is_argument(next, op.getRegion(1).front(), number) ? op.getOperand(*state) : mlir::Value();
 }
 
 }  // namespace
@@ -25,12 +77,12 @@ Followed followed(Followed from) {
   for (int step = 0; step < kMostSteps; ++step) {
     if (auto result = mlir::dyn_cast<mlir::OpResult>(from.value)) {
       mlir::Operation* const callee = callee_of(*result.getOwner());
-      if (callee == nullptr || !has_plain_region(*callee) ||
-          result.getResultNumber() >= handed_on(*callee).size()) {
+      if (callee == nullptr || callee->getNumRegions() != 1 || !has_plain_regions(*callee, 1) ||
+          result.getResultNumber() >= handed_on(*callee, 0).size()) {
         return from;
       }
       from.calls.push_back(result.getOwner());
-      from.value = handed_on(*callee)[result.getResultNumber()];
+      from.value = handed_on(*callee, 0)[result.getResultNumber()];
       continue;
     }
     auto argument = mlir::cast<mlir::BlockArgument>(from.value);
@@ -41,6 +93,23 @@ Followed followed(Followed from) {
     from.calls.pop_back();
   }
   return from;
+}
+
+mlir::Value operand_that_is(mlir::OpResult result) {
+  mlir::Operation& op = *result.getOwner();
+  if (is_annotation(op)) return op.getOperand(0);
+  if (hlo_name(op) == "optimization_barrier" && op.getResultTypes() == op.getOperandTypes()) {
+    return op.getOperand(result.getResultNumber());
+  }
+  return unchanged_state(result);
+}
+
+bool only_passes_on(mlir::Operation& op) {
+  if (is_annotation(op)) return true;
+  return op.getNumRegions() == 0 && op.getNumResults() > 0 &&
+         llvm::all_of(op.getResults(), [](mlir::OpResult result) {
+           return static_cast<bool>(operand_that_is(result));
+         });
 }
 
 }  // namespace berth_mlir

@@ -1,4 +1,67 @@
-// A tensor has 4 MiB.
+// Values that share memory. A tensor has 4 MiB, but for single numbers.
+func.func private @hands_on(%w: tensor<1024x1024xf32>, %a: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %m = "stablehlo.dot"(%a, %w) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %w, %m : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+// A state that stays is the operand, also where the body hands it on by a call: three tensors.
+func.func @state_stays(%w: tensor<1024x1024xf32>, %x: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %zero = arith.constant 0 : i32
+  %r:3 = "stablehlo.while"(%zero, %w, %x) ({
+  ^bb0(%i: i32, %b: tensor<1024x1024xf32>, %a: tensor<1024x1024xf32>):
+    %end = arith.constant 100 : i32
+    %go = arith.cmpi slt, %i, %end : i32
+    "stablehlo.return"(%go) : (i1) -> ()
+  }, {
+  ^bb0(%i: i32, %b: tensor<1024x1024xf32>, %a: tensor<1024x1024xf32>):
+    %one = arith.constant 1 : i32
+    %n:2 = func.call @hands_on(%b, %a) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>)
+    %next = arith.addi %i, %one : i32
+    "stablehlo.return"(%next, %n#0, %n#1) : (i32, tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> ()
+  }) : (i32, tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> (i32, tensor<1024x1024xf32>, tensor<1024x1024xf32>)
+  return %r#1, %r#2 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+func.func @state_stays_in_for(%w: tensor<1024x1024xf32>, %x: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %r:2 = scf.for %i = %c0 to %c10 step %c1 iter_args(%b = %w, %a = %x) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+    %m = "stablehlo.dot"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    scf.yield %b, %m : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+  }
+  return %r#0, %r#1 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+// The results are the states in another order.
+func.func @state_stays_in_while(%w: tensor<1024x1024xf32>, %x: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ten = arith.constant 10 : i32
+  %r:3 = scf.while (%b = %w, %a = %x, %i = %zero) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>, i32) -> (i32, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+    %go = arith.cmpi slt, %i, %ten : i32
+    scf.condition(%go) %i, %a, %b : i32, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+  } do {
+  ^bb0(%i: i32, %a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>):
+    %m = "stablehlo.dot"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    %next = arith.addi %i, %one : i32
+    scf.yield %b, %m, %next : tensor<1024x1024xf32>, tensor<1024x1024xf32>, i32
+  }
+  return %r#1, %r#2 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+// States that change places are two tensors more.
+func.func @states_swap(%w: tensor<1024x1024xf32>, %x: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %r:2 = scf.for %i = %c0 to %c10 step %c1 iter_args(%b = %w, %a = %x) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+    scf.yield %a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+  }
+  return %r#0, %r#1 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+// A barrier hands on its operands: three tensors.
+func.func @barrier(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0:2 = "stablehlo.optimization_barrier"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>)
+  %1 = "stablehlo.add"(%0#0, %0#1) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %1 : tensor<1024x1024xf32>
+}
 // A global that nothing writes is there once; one that may be written is there for each load.
 memref.global "private" constant @weights : memref<1024x1024xf32> = dense<1.0>
 memref.global "private" @written : memref<1024x1024xf32> = dense<1.0>
