@@ -20,6 +20,22 @@ mlir::LogicalResult checked(mlir::Operation& op, berth_status status) {
   return op.emitError(message());
 }
 
+/// An attribute that the entry gives its argument; null for none.
+mlir::Attribute said_of(mlir::BlockArgument argument, llvm::StringRef key) {
+  mlir::Operation& entry = *argument.getOwner()->getParentOp();
+  auto all = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(entry, "arg_attrs"));
+  if (!all || argument.getArgNumber() >= all.size()) return {};
+  auto said = mlir::dyn_cast<mlir::DictionaryAttr>(all[argument.getArgNumber()]);
+  return said ? said.get(key) : mlir::Attribute();
+}
+
+/// Whether the caller gives the argument's memory away, as JAX says it: to a result that it names, or to any
+/// one of its type.
+bool is_donated(mlir::BlockArgument argument) {
+  auto donor = mlir::dyn_cast_or_null<mlir::BoolAttr>(said_of(argument, "jax.buffer_donor"));
+  return said_of(argument, "tf.aliasing_output") || (donor && donor.getValue());
+}
+
 }  // namespace
 
 mlir::Region* body_of(mlir::Operation* function) {
@@ -51,6 +67,7 @@ mlir::FailureOr<berth_graph*> ModuleGraph::build(mlir::Operation* entry) {
   if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, tensors, results))) {
     return mlir::failure();
   }
+  if (failed(add_donations(body, tensors, results))) return mlir::failure();
   for (const Ids& ids : results) {
     for (const std::int32_t result : ids) {
       if (result < 0) continue;
@@ -88,6 +105,39 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
       return mlir::failure();
     }
     arguments_.push_back(op);
+    varying_.insert(id);
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult ModuleGraph::add_donations(mlir::Region& body, const Tensors& tensors,
+                                               llvm::ArrayRef<Ids> results) {
+  if (options_.arguments_are_parameters) return mlir::success();
+  llvm::DenseSet<std::int32_t> taken;
+  for (mlir::BlockArgument argument : body.getArguments()) {
+    taken.insert(tensors_of(tensors, argument).front());
+  }
+  const auto add = [&](mlir::BlockArgument argument, mlir::IntegerAttr named) {
+    for (auto [number, returned] : llvm::enumerate(body.front().back().getOperands())) {
+      const Ids& ids = results[number];
+      const bool fits =
+          named ? named.getValue() == number : returned.getType() == argument.getType();
+      // A result may not depend on the step's inputs, or have an argument's place already.
+      if (!fits || ids.size() != 1 || !varying_.contains(ids.front())) continue;
+      if (!taken.insert(ids.front()).second) continue;
+      const std::int32_t input = arguments_[argument.getArgNumber()];
+      return checked(*body.getParentOp(), berth_builder_state(builder_, ids.front(), input));
+    }
+    return mlir::success();
+  };
+  // Results that have a name first: the others may be anybody's.
+  for (const bool with_name : {true, false}) {
+    for (mlir::BlockArgument argument : body.getArguments()) {
+      auto named =
+          mlir::dyn_cast_or_null<mlir::IntegerAttr>(said_of(argument, "tf.aliasing_output"));
+      if (!is_donated(argument) || static_cast<bool>(named) != with_name) continue;
+      if (failed(add(argument, named))) return mlir::failure();
+    }
   }
   return mlir::success();
 }
@@ -166,8 +216,17 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   if (failed(checked(op, berth_builder_op(builder_, view(name), view(type), &id)))) {
     return mlir::failure();
   }
-  if (failed(add_inputs(op, id, tensors))) return mlir::failure();
+  bool varies = false;
+  if (failed(add_inputs(op, id, tensors, varies))) return mlir::failure();
   if (failed(note_load(op, id, tensors))) return mlir::failure();
+  if (failed(add_outputs(op, id, varies, tensors))) return mlir::failure();
+  if (failed(checked(op, add_work(op, id)))) return mlir::failure();
+  if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
+  return add_hints(op, id);
+}
+
+mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t id, bool varies,
+                                             Tensors& tensors) {
   for (mlir::OpResult result : op.getResults()) {
     if (tensors.contains(result)) continue;
     const TensorFacts facts = facts_of(result);
@@ -176,10 +235,9 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
     if (failed(checked(op, berth_builder_output(builder_, id, &tensor, &made)))) {
       return mlir::failure();
     }
+    if (varies) varying_.insert(made);
   }
-  if (failed(checked(op, add_work(op, id)))) return mlir::failure();
-  if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
-  return add_hints(op, id);
+  return mlir::success();
 }
 
 berth_status ModuleGraph::add_no_work(std::int32_t id) {
@@ -196,7 +254,7 @@ berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id) {
 }
 
 mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id,
-                                            const Tensors& tensors) {
+                                            const Tensors& tensors, bool& varies) {
   llvm::SetVector<mlir::Value> read(op.operand_begin(), op.operand_end());
   llvm::SmallVector<mlir::Value> inputs(op.operand_begin(), op.operand_end());
   if (op.getNumRegions() > 0) {
@@ -209,6 +267,7 @@ mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id
   for (mlir::Value value : inputs) {
     for (const std::int32_t tensor : tensors_of(tensors, value)) {
       if (failed(checked(op, berth_builder_input(builder_, id, tensor)))) return mlir::failure();
+      varies = varies || varying_.contains(tensor);
     }
   }
   return mlir::success();

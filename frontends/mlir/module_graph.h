@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -72,7 +73,14 @@ class ModuleGraph {
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
   berth_status add_no_work(std::int32_t id);
   berth_status add_work(mlir::Operation& op, std::int32_t id);
-  mlir::LogicalResult add_inputs(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
+  /// `varies`: set where one of them depends on the entry's arguments.
+  mlir::LogicalResult add_inputs(mlir::Operation& op, std::int32_t id, const Tensors& tensors,
+                                 bool& varies);
+  mlir::LogicalResult add_outputs(mlir::Operation& op, std::int32_t id, bool varies,
+                                  Tensors& tensors);
+  /// Results of the entry that take the places of arguments which its caller gives away.
+  mlir::LogicalResult add_donations(mlir::Region& body, const Tensors& tensors,
+                                    llvm::ArrayRef<Ids> results);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
   mlir::FailureOr<bool> pass_elements(mlir::Operation& op, Tensors& tensors);
   [[nodiscard]] static Ids tensors_of(const Tensors& tensors, mlir::Value value);
@@ -94,6 +102,7 @@ class ModuleGraph {
   OpIds id_of_;
   std::vector<mlir::Operation*> ops_;
   std::vector<std::int32_t> arguments_;
+  llvm::DenseSet<std::int32_t> varying_;          ///< tensors that depend on the entry's arguments
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
   std::map<std::string, mlir::Value> loads_;      // by global: the first
   std::optional<llvm::StringSet<>> written_;      ///< globals; once there is a load

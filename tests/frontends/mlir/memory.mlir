@@ -62,6 +62,24 @@ func.func @barrier(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tens
   %1 = "stablehlo.add"(%0#0, %0#1) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %1 : tensor<1024x1024xf32>
 }
+// Results in the place of the argument that the caller gives away, by number or by type.
+func.func @donated(%a: tensor<1024x1024xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<1xf32>, tensor<1024x1024xf32>) {
+  %0 = "stablehlo.tanh"(%a) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.slice"(%0) : (tensor<1024x1024xf32>) -> tensor<1xf32>
+  return %1, %0 : tensor<1xf32>, tensor<1024x1024xf32>
+}
+func.func @donor(%a: tensor<1024x1024xf32> {jax.buffer_donor = true}) -> (tensor<1xf32>, tensor<1024x1024xf32>) {
+  %0 = "stablehlo.tanh"(%a) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.slice"(%0) : (tensor<1024x1024xf32>) -> tensor<1xf32>
+  return %1, %0 : tensor<1xf32>, tensor<1024x1024xf32>
+}
+// A result that the step does not compute takes nobody's place: two tensors.
+func.func @donated_to_constant(%a: tensor<1024x1024xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<1024x1024xf32>, tensor<1xf32>) {
+  %z = "stablehlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = "stablehlo.broadcast_in_dim"(%z) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.slice"(%a) : (tensor<1024x1024xf32>) -> tensor<1xf32>
+  return %0, %1 : tensor<1024x1024xf32>, tensor<1xf32>
+}
 // A global that nothing writes is there once; one that may be written is there for each load.
 memref.global "private" constant @weights : memref<1024x1024xf32> = dense<1.0>
 memref.global "private" @written : memref<1024x1024xf32> = dense<1.0>
