@@ -117,4 +117,21 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
   return status;
 }
 
+berth_status add_filling_work(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  berth_builder* scratch = nullptr;
+  if (berth_status status = berth_builder_new(BERTH_TEXT("fill"), BERTH_TEXT("mlir"), &scratch)) {
+    return status;
+  }
+  berth_graph* graph = nullptr;
+  berth_work work = BERTH_WORK_INIT;
+  berth_status status = add_alone(op, scratch, 0);
+  if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
+  if (status == BERTH_OK) status = berth_graph_op_work(graph, 0, &work);
+  for (mlir::Value result : op.getResults()) work.workspace_bytes += bytes_of(result);
+  if (status == BERTH_OK) status = berth_builder_work(builder, id, &work);
+  berth_release(graph);
+  berth_release(scratch);
+  return status;
+}
+
 }  // namespace berth_mlir

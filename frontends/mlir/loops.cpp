@@ -249,11 +249,6 @@ double element_bytes(llvm::StringRef dtype) {
   return digits.getAsInteger(10, bits) ? 0 : bits / 8.0;
 }
 
-double bytes_of(mlir::Value value) {
-  const TensorFacts facts = facts_of(value);
-  return facts.ranked ? facts.elements() * element_bytes(facts.dtype) : 0;
-}
-
 /// The tensor that a value is.
 mlir::Value tensor_of(mlir::Value value) {
   while (auto result = mlir::dyn_cast_or_null<mlir::OpResult>(value)) {
@@ -285,17 +280,25 @@ class Bodies {
         }
       });
     }
+    llvm::DenseMap<mlir::Value, double> bytes_held;
+    // States of a loop have memory outside. An argument of a function too, but its caller may read that again.
+    if (block.getParentOp()->getName().getStringRef() != "func.func") {
+      for (mlir::BlockArgument state : block.getArguments()) bytes_held[state] = 0;
+    }
     llvm::DenseMap<mlir::Operation*, double> given_up;  // by the op that reads last
     double held = 0, most = 0;
     for (mlir::Operation& op : block) {
       if (&op == &block.back()) break;
-      if (!is_constant(op) && !packs_tensors(op)) {
+      if (!is_constant(op) && !is_empty(op) && !packs_tensors(op)) {
         for (mlir::OpResult result : op.getResults()) {
           mlir::Operation* const last = last_reader.lookup(result);
           // The loop's state, or the op's own result, or a tensor that has memory already.
           if (last == &block.back() || operand_that_is(result)) continue;
-          const double bytes = bytes_of(result);
-          held += bytes;
+          const mlir::Value place = tensor_of(destination_of(result));
+          const bool taken = bytes_held.contains(place) && last_reader.lookup(place) == &op;
+          const double bytes = taken ? bytes_held.lookup(place) : bytes_of(result);
+          bytes_held[result] = bytes;
+          (taken ? given_up[&op] : held) += taken ? -bytes : bytes;
           given_up[last == nullptr ? &op : last] += bytes;
         }
       }
@@ -352,6 +355,11 @@ llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation
   for (mlir::Operation* op : ops) op->walk(visit);
   for (std::size_t i = 0; i < open.size(); ++i) open[i]->walk(visit);
   return uncounted;
+}
+
+double bytes_of(mlir::Value value) {
+  const TensorFacts facts = facts_of(value);
+  return facts.ranked ? facts.elements() * element_bytes(facts.dtype) : 0;
 }
 
 double body_bytes(mlir::Operation& op) {

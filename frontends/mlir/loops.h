@@ -20,4 +20,7 @@ llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation
 /// several regions are there one at a time, as are those of two trips. Calls are followed.
 double body_bytes(mlir::Operation& op);
 
+/// Bytes of a tensor; 0 where nothing is known of it.
+double bytes_of(mlir::Value value);
+
 }  // namespace berth_mlir

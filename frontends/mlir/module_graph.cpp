@@ -198,9 +198,10 @@ mlir::LogicalResult ModuleGraph::count_one(mlir::Operation& op) {
 
 mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   if (failed(count_one(op))) return mlir::failure();
-  if (is_constant(op) && !attribute_of(op, options_.attribute)) {
+  if ((is_constant(op) || is_empty(op)) && !attribute_of(op, options_.attribute)) {
     const TensorFacts facts(op.getResult(0).getType());
-    const berth_tensor tensor = facts.tensor();
+    berth_tensor tensor = facts.tensor();
+    if (is_empty(op)) tensor.bytes = 0;
     std::int32_t& parameter = tensors[op.getResult(0)].emplace_back(-1);
     return checked(op, berth_builder_parameter(builder_, &tensor, &parameter));
   }
@@ -227,10 +228,12 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
 
 mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t id, bool varies,
                                              Tensors& tensors) {
+  const bool has_memory = !is_empty(op) && taker_of(op) == nullptr;
   for (mlir::OpResult result : op.getResults()) {
     if (tensors.contains(result)) continue;
     const TensorFacts facts = facts_of(result);
-    const berth_tensor tensor = facts.tensor();
+    berth_tensor tensor = facts.tensor();
+    if (!has_memory) tensor.bytes = 0;
     std::int32_t& made = tensors[result].emplace_back(-1);
     if (failed(checked(op, berth_builder_output(builder_, id, &tensor, &made)))) {
       return mlir::failure();
@@ -247,10 +250,20 @@ berth_status ModuleGraph::add_no_work(std::int32_t id) {
   return berth_builder_work(builder_, id, &nothing);
 }
 
+mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
+  mlir::Operation* const taker = taker_of_filled(op);
+  // They share a device, unless the user says otherwise.
+  return taker != nullptr &&
+                 attribute_of(op, options_.attribute) == attribute_of(*taker, options_.attribute)
+             ? taker
+             : nullptr;
+}
+
 berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id) {
   if (is_scalar(op)) return add_no_work(id);
-  const bool in_turn = op.getNumRegions() > 0 && !runs_per_element(op);
-  return in_turn ? add_body_work(op, builder_, id) : add_rule_attributes(op, builder_, id);
+  if (op.getNumRegions() > 0 && !runs_per_element(op)) return add_body_work(op, builder_, id);
+  if (taker_of(op) != nullptr) return add_filling_work(op, builder_, id);
+  return add_rule_attributes(op, builder_, id);
 }
 
 mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id,
@@ -327,11 +340,16 @@ mlir::StringAttr ModuleGraph::asked_device(mlir::Operation& op) {
 
 mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {
   berth_op_hints hints = BERTH_OP_HINTS_INIT;
+  // An op that fills memory for another one is where that is.
+  mlir::Operation* const taker = taker_of(op);
+  if (taker != nullptr) places_.try_emplace(taker, id);
   std::string together;
-  if (calls_.size() > 1) {
+  if (const auto place = places_.find(taker != nullptr ? taker : &op); place != places_.end()) {
+    together = ("place " + llvm::Twine(place->second)).str();
+  } else if (calls_.size() > 1) {
     together = ("op " + llvm::Twine(id_of_.lookup_or(&op))).str();
-    hints.colocation = view(together);
   }
+  hints.colocation = view(together);
   mlir::StringAttr device = asked_device(op);
   if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
   if (const auto given = given_.find(&op); given != given_.end()) {

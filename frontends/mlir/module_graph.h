@@ -81,6 +81,8 @@ class ModuleGraph {
   /// Results of the entry that take the places of arguments which its caller gives away.
   mlir::LogicalResult add_donations(mlir::Region& body, const Tensors& tensors,
                                     llvm::ArrayRef<Ids> results);
+  /// The op whose result has the memory that this one fills; null where it has its own.
+  [[nodiscard]] mlir::Operation* taker_of(mlir::Operation& op);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
   mlir::FailureOr<bool> pass_elements(mlir::Operation& op, Tensors& tensors);
   [[nodiscard]] static Ids tensors_of(const Tensors& tensors, mlir::Value value);
@@ -102,10 +104,11 @@ class ModuleGraph {
   OpIds id_of_;
   std::vector<mlir::Operation*> ops_;
   std::vector<std::int32_t> arguments_;
-  llvm::DenseSet<std::int32_t> varying_;          ///< tensors that depend on the entry's arguments
-  llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
-  std::map<std::string, mlir::Value> loads_;      // by global: the first
-  std::optional<llvm::StringSet<>> written_;      ///< globals; once there is a load
+  llvm::DenseSet<std::int32_t> varying_;  ///< tensors that depend on the entry's arguments
+  llvm::DenseMap<mlir::Operation*, std::int32_t> places_;  ///< numbers of those that share memory
+  llvm::SmallVector<mlir::Operation*, 8> calls_;           // that we are in
+  std::map<std::string, mlir::Value> loads_;               // by global: the first
+  std::optional<llvm::StringSet<>> written_;               ///< globals; once there is a load
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
   bool asks_for_devices_ = false;

@@ -88,4 +88,8 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
 /// often as its loops run (trips_of). Its workspace is what they hold (body_bytes).
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
+/// Work of an op whose result is in the memory of the op that reads it (taker_of_filled): by its rule. Until that
+/// one runs, what it fills is its workspace.
+berth_status add_filling_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
+
 }  // namespace berth_mlir

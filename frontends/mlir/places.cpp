@@ -70,6 +70,29 @@ mlir::Value unchanged_state(mlir::OpResult result) {
   return is_argument(next, op.getRegion(1).front(), number) ? op.getOperand(*state) : mlir::Value();
 }
 
+mlir::Value destination_by_type(mlir::OpResult result) {
+  mlir::Operation& op = *result.getOwner();
+  const llvm::StringRef type = op.getName().getStringRef();
+  const unsigned number = result.getResultNumber();
+  const auto operand = [&op](unsigned i) {
+    return i < op.getNumOperands() ? op.getOperand(i) : mlir::Value();
+  };
+  if (type.ends_with(".while") && has_plain_regions(op, 2)) {
+    const std::optional<unsigned> state = state_given(op, number);
+    return state ? operand(*state) : mlir::Value();
+  }
+  const llvm::StringRef in_hlo = hlo_name(op);
+  if (in_hlo == "dynamic_update_slice" || type == "tosa.scatter") return operand(0);
+  if (in_hlo == "scatter") return operand(number);
+  if (type == "tensor.insert" || type == "tensor.insert_slice" || type == "tensor.scatter" ||
+      type == "bufferization.materialize_in_destination") {
+    return operand(1);
+  }
+  const bool last = is_for(op) || type == "scf.forall" || type == "tensor.pack" ||
+                    type == "tensor.unpack" || type.starts_with("linalg.");
+  return last ? last_operand_of(result) : mlir::Value();
+}
+
 }  // namespace
 
 Followed followed(Followed from) {
@@ -110,6 +133,35 @@ bool only_passes_on(mlir::Operation& op) {
          llvm::all_of(op.getResults(), [](mlir::OpResult result) {
            return static_cast<bool>(operand_that_is(result));
          });
+}
+
+mlir::Value destination_of(mlir::OpResult result) {
+  const mlir::Value destination = destination_by_type(result);
+  const bool fits = destination && destination.getType() == result.getType();
+  return fits && !operand_that_is(result) ? destination : mlir::Value();
+}
+
+bool is_empty(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (op.getNumResults() != 1) return false;
+  return type == "tensor.empty" ||
+         (type == "bufferization.alloc_tensor" && !attribute_of(op, "copy") &&
+          llvm::none_of(op.getOperandTypes(),
+                        [](mlir::Type operand) { return mlir::isa<mlir::ShapedType>(operand); }));
+}
+
+mlir::Operation* taker_of_filled(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  const bool fills = type == "linalg.fill" || type == "linalg.broadcast" ||
+                     type == "tensor.splat" || hlo_name(op) == "broadcast_in_dim";
+  if (!fills || op.getNumResults() != 1 || op.getNumOperands() == 0) return nullptr;
+  const mlir::Value filled = op.getResult(0);
+  const TensorFacts number(op.getOperand(0).getType());
+  if (!number.ranked || number.elements() != 1 || !filled.hasOneUse()) return nullptr;
+  mlir::Operation* const taker = *filled.getUsers().begin();
+  const auto takes = [&filled](mlir::OpResult result) { return destination_of(result) == filled; };
+  return taker->getBlock() == op.getBlock() && llvm::any_of(taker->getResults(), takes) ? taker
+                                                                                        : nullptr;
 }
 
 }  // namespace berth_mlir

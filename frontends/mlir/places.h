@@ -23,4 +23,15 @@ struct Followed {
 /// Whether that is all of the op: it takes no time, and no device runs it.
 [[nodiscard]] bool only_passes_on(mlir::Operation& op);
 
+/// The operand whose place in memory the result takes, as bufferization has it, where nothing reads that operand
+/// afterwards: the destination of linalg's ops and of inserts, the start of a loop's state. Null for none.
+[[nodiscard]] mlir::Value destination_of(mlir::OpResult result);
+
+/// Whether the op gives a buffer with nothing in it: its memory is that of what is written there.
+[[nodiscard]] bool is_empty(mlir::Operation& op);
+
+/// The only op that reads the result of `op`, which fills it with one number, if what that gives takes the
+/// result's place. Null for other ops.
+[[nodiscard]] mlir::Operation* taker_of_filled(mlir::Operation& op);
+
 }  // namespace berth_mlir

@@ -56,11 +56,42 @@ func.func @states_swap(%w: tensor<1024x1024xf32>, %x: tensor<1024x1024xf32>) -> 
   }
   return %r#0, %r#1 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }
+// A state that is changed in place and read then takes no room in the body: the argument, and the result in the memory
+// that was filled.
+func.func @state_in_place(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %z = arith.constant 0.0 : f32
+  %s = tensor.splat %z : tensor<1024x1024xf32>
+  %r = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %s) -> tensor<1024x1024xf32> {
+    %n = tensor.insert %z into %a[%i, %i] : tensor<1024x1024xf32>
+    %m = "stablehlo.dot"(%n, %x) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    scf.yield %m : tensor<1024x1024xf32>
+  }
+  return %r : tensor<1024x1024xf32>
+}
 // A barrier hands on its operands: three tensors.
 func.func @barrier(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0:2 = "stablehlo.optimization_barrier"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>)
   %1 = "stablehlo.add"(%0#0, %0#1) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %1 : tensor<1024x1024xf32>
+}
+// The product is in the memory that was filled for it: three tensors, and the number.
+func.func @filled(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%f : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
+// Another reads what was filled: four tensors.
+func.func @filled_and_read(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%f : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0, %f : tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }
 // Results in the place of the argument that the caller gives away, by number or by type.
 func.func @donated(%a: tensor<1024x1024xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<1xf32>, tensor<1024x1024xf32>) {
