@@ -21,7 +21,9 @@ berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t
   for (mlir::Value operand : op.getOperands()) {
     for (mlir::Value value : elements_of(operand)) {
       const TensorFacts facts = facts_of(value);
-      const berth_tensor tensor = facts.tensor();
+      berth_tensor tensor = facts.tensor();
+      mlir::Operation* const maker = value.getDefiningOp();
+      if (maker != nullptr && is_empty(*maker)) tensor.bytes = 0;
       std::int32_t parameter = -1;
       if (berth_status status = berth_builder_parameter(builder, &tensor, &parameter)) {
         return status;

@@ -94,6 +94,7 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
       if (failed(checked(function, berth_builder_parameter(builder_, &tensor, &id)))) {
         return mlir::failure();
       }
+      kept_.insert(id);
       continue;
     }
     const std::string name = name_for("argument");
@@ -106,6 +107,7 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
     }
     arguments_.push_back(op);
     varying_.insert(id);
+    if (!is_donated(argument)) kept_.insert(id);
   }
   return mlir::success();
 }
@@ -203,7 +205,9 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
     berth_tensor tensor = facts.tensor();
     if (is_empty(op)) tensor.bytes = 0;
     std::int32_t& parameter = tensors[op.getResult(0)].emplace_back(-1);
-    return checked(op, berth_builder_parameter(builder_, &tensor, &parameter));
+    const auto status = berth_builder_parameter(builder_, &tensor, &parameter);
+    if (is_constant(op)) kept_.insert(parameter);
+    return checked(op, status);
   }
   for (mlir::OpResult result : op.getResults()) {
     if (mlir::Value same = operand_that_is(result)) tensors[result] = tensors_of(tensors, same);
@@ -221,7 +225,7 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   if (failed(add_inputs(op, id, tensors, varies))) return mlir::failure();
   if (failed(note_load(op, id, tensors))) return mlir::failure();
   if (failed(add_outputs(op, id, varies, tensors))) return mlir::failure();
-  if (failed(checked(op, add_work(op, id)))) return mlir::failure();
+  if (failed(checked(op, add_work(op, id, tensors)))) return mlir::failure();
   if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
   return add_hints(op, id);
 }
@@ -250,6 +254,13 @@ berth_status ModuleGraph::add_no_work(std::int32_t id) {
   return berth_builder_work(builder_, id, &nothing);
 }
 
+bool ModuleGraph::copies_destination(mlir::Operation& op, const Tensors& tensors) {
+  if (!updates_part(op)) return false;
+  const mlir::Value destination = destination_of(op.getResult(0));
+  return destination && (kept_.contains(tensors_of(tensors, destination).front()) ||
+                         is_read_after(destination, op));
+}
+
 mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
   mlir::Operation* const taker = taker_of_filled(op);
   // They share a device, unless the user says otherwise.
@@ -259,10 +270,17 @@ mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
              : nullptr;
 }
 
-berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id) {
+berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id, const Tensors& tensors) {
   if (is_scalar(op)) return add_no_work(id);
   if (op.getNumRegions() > 0 && !runs_per_element(op)) return add_body_work(op, builder_, id);
   if (taker_of(op) != nullptr) return add_filling_work(op, builder_, id);
+  if (copies_destination(op, tensors)) {
+    const std::int64_t yes = 1;
+    if (berth_status status =
+            berth_builder_attribute(builder_, id, BERTH_TEXT("copies"), &yes, 1, {})) {
+      return status;
+    }
+  }
   return add_rule_attributes(op, builder_, id);
 }
 

@@ -72,7 +72,7 @@ class ModuleGraph {
                                llvm::SmallVectorImpl<Ids>& results);
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
   berth_status add_no_work(std::int32_t id);
-  berth_status add_work(mlir::Operation& op, std::int32_t id);
+  berth_status add_work(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   /// `varies`: set where one of them depends on the entry's arguments.
   mlir::LogicalResult add_inputs(mlir::Operation& op, std::int32_t id, const Tensors& tensors,
                                  bool& varies);
@@ -81,6 +81,8 @@ class ModuleGraph {
   /// Results of the entry that take the places of arguments which its caller gives away.
   mlir::LogicalResult add_donations(mlir::Region& body, const Tensors& tensors,
                                     llvm::ArrayRef<Ids> results);
+  /// Whether the op, which updates a part of its destination, first makes a copy of that.
+  [[nodiscard]] bool copies_destination(mlir::Operation& op, const Tensors& tensors);
   /// The op whose result has the memory that this one fills; null where it has its own.
   [[nodiscard]] mlir::Operation* taker_of(mlir::Operation& op);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
@@ -105,6 +107,7 @@ class ModuleGraph {
   std::vector<mlir::Operation*> ops_;
   std::vector<std::int32_t> arguments_;
   llvm::DenseSet<std::int32_t> varying_;  ///< tensors that depend on the entry's arguments
+  llvm::DenseSet<std::int32_t> kept_;     ///< tensors that nothing may overwrite
   llvm::DenseMap<mlir::Operation*, std::int32_t> places_;  ///< numbers of those that share memory
   llvm::SmallVector<mlir::Operation*, 8> calls_;           // that we are in
   std::map<std::string, mlir::Value> loads_;               // by global: the first

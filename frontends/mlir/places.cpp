@@ -141,6 +141,19 @@ mlir::Value destination_of(mlir::OpResult result) {
   return fits && !operand_that_is(result) ? destination : mlir::Value();
 }
 
+bool updates_part(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef(), in_hlo = hlo_name(op);
+  return in_hlo == "dynamic_update_slice" || in_hlo == "scatter" || type == "tensor.insert" ||
+         type == "tensor.insert_slice" || type == "tensor.scatter" || type == "tosa.scatter";
+}
+
+bool is_read_after(mlir::Value value, mlir::Operation& op) {
+  return llvm::any_of(value.getUsers(), [&op](mlir::Operation* user) {
+    mlir::Operation* const reader = op.getBlock()->findAncestorOpInBlock(*user);
+    return reader != nullptr && op.isBeforeInBlock(reader);
+  });
+}
+
 bool is_empty(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   if (op.getNumResults() != 1) return false;

@@ -27,6 +27,12 @@ struct Followed {
 /// afterwards: the destination of linalg's ops and of inserts, the start of a loop's state. Null for none.
 [[nodiscard]] mlir::Value destination_of(mlir::OpResult result);
 
+/// Whether the op writes a part of its destination and leaves the rest as it is.
+[[nodiscard]] bool updates_part(mlir::Operation& op);
+
+/// Whether an op of the same block, or within it, reads the value after this one does.
+[[nodiscard]] bool is_read_after(mlir::Value value, mlir::Operation& op);
+
 /// Whether the op gives a buffer with nothing in it: its memory is that of what is written there.
 [[nodiscard]] bool is_empty(mlir::Operation& op);
 

@@ -11,12 +11,40 @@ namespace {
 
 constexpr double kExp = kTranscendentalFlops;
 
-/// The body runs once for each element of the updates, the last operand.
+/// Bytes of an update: it is read with its indices, and `written` over a part of the destinations, of which `first`
+/// is one. The rest stays where it is, unless they are needed as they were: then copies are made first.
+double updated_bytes(const OpView& op, std::size_t first, std::size_t destinations,
+                     double written) {
+  const double copied = number(op, "copies") == 1 ? 2 : 0;  // read and written
+  double bytes = written;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    const bool is_destination = i >= first && i < first + destinations;
+    bytes += (is_destination ? copied : 1) * op.input(i).bytes();
+  }
+  return bytes;
+}
+
+template <std::size_t Destination, std::size_t Update>
+Estimate updated(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, 0,
+                             updated_bytes(op, Destination, 1, op.input(Update).bytes()));
+}
+
+/// Destinations, indices, and as many updates: the body runs once for each element of an update, with what is
+/// there.
 Estimate scattered(const OpView& op, const WorkRule& rule) {
+  const std::size_t count = op.input_count();
   double points = number(op, "points");
-  if (std::isnan(points) && op.input_count() > 0)
-    points = op.input(op.input_count() - 1).elements();
-  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1), moved_bytes(op));
+  if (std::isnan(points) && count > 0) points = op.input(count - 1).elements();
+  double updates = 0;
+  for (std::size_t i = count - count / 2; i < count; ++i) updates += op.input(i).bytes();
+  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1),
+                             updated_bytes(op, 0, count / 2, 2 * updates));
+}
+
+template <std::size_t Destination, std::size_t Update>
+constexpr WorkRule updates() {
+  return {updated<Destination, Update>, OpClass::data_movement};
 }
 
 constexpr WorkRule kBody{with_body, OpClass::elementwise};
@@ -151,7 +179,7 @@ constexpr Row kNamed[] = {
     {"stablehlo.dynamic_pad", copies()},
     {"stablehlo.dynamic_reshape", kView},
     {"stablehlo.dynamic_slice", gathers()},
-    {"stablehlo.dynamic_update_slice", copies()},
+    {"stablehlo.dynamic_update_slice", updates<0, 1>()},
     {"stablehlo.einsum", {einsum, OpClass::matmul}},
     {"stablehlo.fft", {fourier, OpClass::other}},
     {"stablehlo.gather", gathers()},
@@ -189,12 +217,13 @@ constexpr Row kNamed[] = {
     {"tensor.from_elements", writes()},
     {"tensor.gather", gathers()},
     {"tensor.generate", kBody},
-    {"tensor.insert", copies()},
-    {"tensor.insert_slice", copies()},
+    {"tensor.insert", updates<1, 0>()},
+    {"tensor.insert_slice", updates<1, 0>()},
     {"tensor.pack", copies()},
     {"tensor.pad", copies()},
+    {"tensor.parallel_insert_slice", updates<1, 0>()},
     {"tensor.reshape", kView},
-    {"tensor.scatter", copies()},
+    {"tensor.scatter", updates<1, 0>()},
     {"tensor.splat", writes()},
     {"tensor.unpack", copies()},
     {"tosa.argmax", reduction(1)},
@@ -223,7 +252,7 @@ constexpr Row kNamed[] = {
     {"tosa.resize", elementwise(8)},
     {"tosa.reverse", copies()},
     {"tosa.rfft2d", {image_fourier, OpClass::other}},
-    {"tosa.scatter", copies()},
+    {"tosa.scatter", updates<0, 2>()},
     {"tosa.slice", gathers()},
     {"tosa.table", elementwise(1)},
     {"tosa.tile", copies()},

@@ -13,6 +13,7 @@
 //   transposed    whether it is the gradient of its input, in ops that have both forms
 //   window        sides of a pool's window
 //   fft_length    points of a transform, along each of the last dimensions
+//   copies        1: of an update, which first makes a copy of the tensor that it changes
 //   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
 //                 how often it runs, and how many ops it has
 #pragma once

@@ -218,5 +218,32 @@ TEST_CASE("torch-mlir's ops cost what linalg's do, whatever their overload") {
   }
 }
 
+TEST_CASE("an update moves what it changes, and all of a tensor that it copies first") {
+  const double all = 4.0 * 64 * 16, part = 4.0 * 2 * 16, index = 4;
+  const struct {
+    Case op;
+    double moved;
+  } cases[] = {
+      {{"stablehlo.dynamic_update_slice", {{64, 16}, {2, 16}, {}, {}}, {64, 16}, {}, 0, {}},
+       2 * part + 2 * index},
+      {{"tensor.insert_slice", {{2, 16}, {64, 16}}, {64, 16}, {}, 0, {}}, 2 * part},
+      {{"tensor.insert", {{}, {64, 16}, {}, {}}, {64, 16}, {}, 0, {}}, 2 * 4 + 2 * index},
+      {{"tensor.scatter", {{2, 16}, {64, 16}, {2, 1}}, {64, 16}, {}, 0, {}}, 2 * part + 2 * index},
+      {{"tosa.scatter", {{1, 64, 16}, {1, 2}, {1, 2, 16}}, {1, 64, 16}, {}, 0, {}},
+       2 * part + 2 * index},
+      // Two tensors at the same indices: what is there is read too.
+      {{"stablehlo.scatter", {{64, 16}, {64, 16}, {2, 1}, {2, 16}, {2, 16}}, {64, 16}, {}, 0, {}},
+       2 * 3 * part + 2 * index},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.op.type);
+    CHECK(work_of(each.op).bytes == doctest::Approx(each.moved));
+    Case copies = each.op;
+    copies.attributes = {{"copies", {1}}};
+    const int tensors = each.op.type == "stablehlo.scatter" ? 2 : 1;
+    CHECK(work_of(copies).bytes == doctest::Approx(each.moved + 2 * all * tensors));
+  }
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -21,9 +21,8 @@ func.func @with_indices(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
   }
   return %r : tensor<256x256xf32>
 }
-func.func @forall(%x: tensor<100x256x256xf32>) -> tensor<100x256x256xf32> {
+func.func @forall(%x: tensor<100x256x256xf32>, %e: tensor<1x256x256xf32>) -> tensor<100x256x256xf32> {
   %r = scf.forall (%i, %j) in (20, 5) shared_outs(%o = %x) -> (tensor<100x256x256xf32>) {
-    %e = tensor.empty() : tensor<1x256x256xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %e into %o[%i, 0, 0] [1, 256, 256] [1, 1, 1] : tensor<1x256x256xf32> into tensor<100x256x256xf32>
     }
