@@ -17,6 +17,10 @@ bool is_view(const Graph& graph, OpId op) {
   if (rule == nullptr) return false;
   const bool changes_nothing =
       rule->estimate == work::converted && !work::converts(OpView(graph, op));
+  const AttributeValue* const copies = graph.attribute(op, "copies");
+  const bool in_place =
+      rule->in_place && (copies == nullptr || *copies != AttributeValue(std::int64_t{1}));
+  if (in_place) return true;
   if (rule->free_because != kView.free_because && !changes_nothing) return false;
   const auto& stated = graph.stated_work(op);
   return !stated || stated->launches == 0;

@@ -26,6 +26,8 @@ struct WorkRule {
   double flops = 0;
   /// Why there is nothing to do; without `estimate`, why the work is not counted here.
   std::string_view free_because = {};
+  /// It writes into what it reads, unless the attribute "copies" is 1.
+  bool in_place = false;
 };
 
 using EstimateFunction = Estimate(const OpView& op, const WorkRule& rule);

@@ -44,7 +44,7 @@ Estimate scattered(const OpView& op, const WorkRule& rule) {
 
 template <std::size_t Destination, std::size_t Update>
 constexpr WorkRule updates() {
-  return {updated<Destination, Update>, OpClass::data_movement};
+  return {updated<Destination, Update>, OpClass::data_movement, 0, {}, /*in_place=*/true};
 }
 
 constexpr WorkRule kBody{with_body, OpClass::elementwise};
@@ -196,7 +196,7 @@ constexpr Row kNamed[] = {
     {"stablehlo.reverse", copies()},
     {"stablehlo.rng", generates(20)},
     {"stablehlo.rng_bit_generator", generates(20)},
-    {"stablehlo.scatter", {scattered, OpClass::data_movement}},
+    {"stablehlo.scatter", {scattered, OpClass::data_movement, 0, {}, /*in_place=*/true}},
     {"stablehlo.select_and_scatter", {with_body, OpClass::pooling}},
     {"stablehlo.set_dimension_size", kView},
     {"stablehlo.slice", gathers()},

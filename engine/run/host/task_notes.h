@@ -1,4 +1,4 @@
-// What readers of a task's figures should know.
+// Notes for readers of a task's figures.
 #pragma once
 
 #include <string>

@@ -49,6 +49,18 @@ TEST_CASE("views are what runtimes give another shape, name or the type that it 
   }
 }
 
+TEST_CASE("an update in place is a view of its destination, one that copies it first is none") {
+  for (const bool copies : {false, true}) {
+    GraphBuilder builder("g", "mlir");
+    const OpId op = builder.add_op("op", "stablehlo.dynamic_update_slice");
+    builder.add_input(op, builder.add_parameter({DType::f32, true, {8}}));
+    builder.add_input(op, builder.add_parameter({DType::f32, true, {2}}));
+    builder.add_output(op, {DType::f32, true, {8}});
+    if (copies) builder.set_attribute(op, "copies", std::int64_t{1});
+    CHECK(ops::is_view(*builder.build(), op) == !copies);
+  }
+}
+
 TEST_CASE("an op of which someone says that it works is no view, nor one that a state's place takes") {
   GraphBuilder builder("g", "onnx");
   const OpId x = builder.add_op("x", "Input");

@@ -122,3 +122,11 @@ func.func @loads(%x: memref<1xf32>) {
   "test.reads"(%a, %b, %c, %d, %x) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1xf32>) -> ()
   return
 }
+// Updates of what the step makes write in it: the arguments, and one tensor.
+func.func @updates_in_chain(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %row: tensor<1x1024xf32>) -> tensor<1024x1024xf32> {
+  %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %sum = "stablehlo.add"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %first = "stablehlo.dynamic_update_slice"(%sum, %row, %zero, %zero) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
+  %second = "stablehlo.dynamic_update_slice"(%first, %row, %zero, %zero) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
+  return %second : tensor<1024x1024xf32>
+}
