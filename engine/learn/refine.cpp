@@ -159,7 +159,7 @@ class Refinement {
     return answer;
   }
 
-  [[nodiscard]] const Placement& best() const { return best_.placement; }
+  [[nodiscard]] const Judged& best() const { return best_; }
 
   /// How many updates there were, if time decided, and why they taught nothing.
   [[nodiscard]] std::vector<std::string> notes() const {
@@ -307,6 +307,17 @@ class Refinement {
   bool always_certain_ = true;  ///< in all updates
 };
 
+/// One that was given may be finer than the groups, and stays so where it fits.
+Placement repaired_best(Evaluator& evaluator, const Judged& best, const PlaceContext& context,
+                        const RefineOptions& options) {
+  const Problem& problem = evaluator.problem();
+  GroupPlacement placement = group_placement(problem, best.placement);
+  if (best.evaluation.feasible && problem.groups().expand(placement) != best.placement) {
+    return best.placement;
+  }
+  return repair_placement(problem, evaluator, std::move(placement), options.repair, context);
+}
+
 /// Told to stop, a repair may return another placement than it was given, and the policy's own would then
 /// be none: this one is not told. What finds no room stays as it is, and does not fit.
 Placement repaired_own(Evaluator& evaluator, const Placement& own, const RefineOptions& options) {
@@ -320,17 +331,36 @@ Placement repaired_own(Evaluator& evaluator, const Placement& own, const RefineO
   }
 }
 
+/// The best, repaired, or `own` where that is better: it did not fit and was repaired, which may make less of
+/// it than of the best. Throws as a repair of the best, where `own` does not fit either.
+Placement best_or_own(Evaluator& evaluator, const Judged& best, const Placement& own,
+                      const PlaceContext& context, const RefineOptions& options) {
+  const Evaluation of_own = evaluator.evaluate(own);
+  try {
+    const Placement repaired = repaired_best(evaluator, best, context, options);
+    if (repaired == own) return own;
+    Judged judged{repaired, evaluator.evaluate(repaired)};
+    judged.take(own, of_own);
+    return judged.placement;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible || !of_own.feasible) throw;
+    return own;
+  }
+}
+
 PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                       const RefineOptions& options, const Course& course) {
-  const Problem& problem = evaluator.problem();
   Refinement refinement(policy, evaluator, context, options, course);
   LearnedAnswer learned = refinement.run();
-  PolicyAnswer answer = repair_placement(
-      problem, evaluator, group_placement(problem, refinement.best()), options.repair, context);
-  if (!learned.own.empty()) learned.own = repaired_own(evaluator, learned.own, options);
+  const Judged& best = refinement.best();
+  const Placement own = learned.own;
+  if (!own.empty()) learned.own = repaired_own(evaluator, own, options);
+  PolicyAnswer answer = learned.own == own
+                            ? repaired_best(evaluator, best, context, options)
+                            : best_or_own(evaluator, best, learned.own, context, options);
   if (answer.placement == learned.own) {
     learned.whose = Whose::own;
-  } else if (answer.placement != refinement.best()) {
+  } else if (answer.placement != best.placement) {
     learned.whose = Whose::repaired;
   }
   answer.learned = std::move(learned);

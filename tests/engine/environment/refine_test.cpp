@@ -389,6 +389,25 @@ TEST_CASE("own, best, start: a policy is not credited with where its episodes st
   }
 }
 
+TEST_CASE(
+    "the answer is never worse than the policy's own, which is repaired where it does not fit") {
+  // Of four ops, two find room on each fast device.
+  const std::vector<SmallOp> ops(4, SmallOp{{100, 1000}, /*param_bytes=*/1000});
+  const auto problem = small_problem({{"a", "gpu", 2500}, {"b", "gpu", 2500}, {"c", "cpu"}}, ops,
+                                     {{0, 1, 8}, {1, 2, 8}, {2, 3, 8}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Always full(0);
+  full.options.starts = RefineOptions::Starts::none;
+  PlaceContext context;
+  context.initial = {Placement(4, 2)};
+  const PlaceResult result =
+      place(full, *evaluator, context, std::numeric_limits<double>::infinity());
+  CHECK(result.evaluation.feasible);
+  CHECK(result.evaluation.objective_us < 1000);
+  CHECK(result.learned.value().whose == Whose::own);
+  CHECK(result.learned->own == result.placement);
+}
+
 TEST_CASE("starts=none: nothing counts but whole placements of the policy's own") {
   const auto problem = two_chains();
   const auto evaluator = make_simulation_evaluator(problem, 1);
@@ -433,6 +452,9 @@ TEST_CASE("whose: given, passed, of a search around the policy's") {
   Always slow(2);
   slow.options.starts = RefineOptions::Starts::random;
   CHECK(whose(slow, {apart}) == Whose::given);
+  slow.options.groups = 1;  // fewer than what was given needs
+  CHECK(whose(slow, {apart}) == Whose::given);
+  slow.options.groups = 0;
   // A random placement is better the less of it was moved to the slow device.
   slow.options.updates = 1;
   CHECK(whose(slow, {}) == Whose::passed);
