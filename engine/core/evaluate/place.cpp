@@ -336,8 +336,12 @@ LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const Pla
     figures.own.clear();
   }
   if (is_valid(learned.start)) {
-    figures.start = evaluator.evaluate(learned.start);
-    figures.start_name = std::move(learned.start_name);
+    Evaluation start = evaluator.evaluate(learned.start);
+    // One that overflows a memory is no measure of an answer that does not.
+    if (start.feasible || !figures.best_evaluation.feasible) {
+      figures.start = std::move(start);
+      figures.start_name = std::move(learned.start_name);
+    }
   }
   return figures;
 }

@@ -402,7 +402,7 @@ typedef struct berth_summary {
   int64_t transfer_bytes;
   double own_us;   /**< of the own placement of a policy that learns; 0 = it had no time for one */
   double best_us;  /**< of the best placement that it saw */
-  double start_us; /**< of the best of its starts; 0 = it has none */
+  double start_us; /**< of the best of its starts; 0 = it has none that fits */
   int32_t whose;   /**< the best: BERTH_WHOSE_... */
 } berth_summary;
 #define BERTH_SUMMARY_INIT \

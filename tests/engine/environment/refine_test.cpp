@@ -408,6 +408,21 @@ TEST_CASE(
   CHECK(result.learned->own == result.placement);
 }
 
+TEST_CASE("a start that does not fit has no figure beside an answer that does") {
+  const std::vector<SmallOp> ops(4, SmallOp{{100}, /*param_bytes=*/1000});
+  const auto problem = small_problem({{"a", "gpu", 1200}, {"b", "gpu", 3500}}, ops,
+                                     {{0, 1, 8}, {1, 2, 8}, {2, 3, 8}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Always policy(0);
+  PlaceResult result = place(policy, *evaluator, {}, std::numeric_limits<double>::infinity());
+  CHECK(result.evaluation.feasible);
+  CHECK_FALSE(result.learned.value().start);
+  policy.options.repair = false;
+  result = place(policy, *evaluator, {}, std::numeric_limits<double>::infinity());
+  CHECK_FALSE(result.evaluation.feasible);
+  CHECK(result.learned.value().start);
+}
+
 TEST_CASE("starts=none: nothing counts but whole placements of the policy's own") {
   const auto problem = two_chains();
   const auto evaluator = make_simulation_evaluator(problem, 1);

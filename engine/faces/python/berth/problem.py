@@ -306,7 +306,7 @@ class Result:
     own_us = property(lambda self: self._summary.own_us, doc="Of the own placement of a policy that learns; 0 = it does "
                                                              "not learn, or had no time for one.")
     best_us = property(lambda self: self._summary.best_us, doc="Of the best that such a policy saw: the one to use.")
-    start_us = property(lambda self: self._summary.start_us, doc="Of the best of its starts; 0 = it has none.")
+    start_us = property(lambda self: self._summary.start_us, doc="Of the best of its starts; 0 = it has none that fits.")
     whose = property(lambda self: WHOSE[self._summary.whose], doc='Whose the best is: "own", "passed", "start", "given", '
                                                                   '"search", "repaired"; "none" = it does not learn.')
     policy = property(lambda self: self._text("policy"), doc="Who found it; empty for a placement that was given.")
