@@ -96,7 +96,8 @@ constexpr OfGroup kOfGroups[] = {
      [](const State& s, GroupId g) {
        return static_cast<float>(ratio(s.fixed.output_bytes[at(g)], s.fixed.largest_output));
      }},
-    {{"param_bytes", "the size of its parameters, of the largest among groups"},
+    {{"param_bytes",
+      "what stays through the step: parameters, inputs and results; of the largest among groups"},
      [](const State& s, GroupId g) {
        return static_cast<float>(
            ratio(static_cast<double>(s.problem.group_param_bytes(g)), s.fixed.largest_parameters));

@@ -294,7 +294,8 @@ BERTH_C_API berth_status berth_problem_new(berth_engine* engine, const berth_gra
 
 /** Facts of the problem, by name, since 3; a list of the names is in the message for one that is none.
  *  "groups": i32 [ops], the group of each op. "cost_us": f64 [groups, devices], compute time, infinite
- *  where it cannot be. "param_bytes": i64 [groups]. "memory_bytes": i64 [devices], INT64_MAX = no limit.
+ *  where it cannot be. "param_bytes": i64 [groups], what stays through the step or to its end: parameters,
+ *  and inputs and results that last. "memory_bytes": i64 [devices], INT64_MAX = no limit.
  *  "edges": i32 [edges, 2], sender and receiver; "edge_bytes": i64 [edges]. */
 BERTH_C_API berth_status berth_problem_array(const berth_problem* problem, berth_text name,
                                              berth_array* array);
@@ -376,10 +377,11 @@ enum {                          /* berth_summary.end */
 /** berth_summary.whose: the best placement that a policy which learns saw. berth_place gives that one, to
  *  use it; berth_compare the policy's own. */
 enum {
-  BERTH_WHOSE_NONE = 0,    /**< the policy does not learn */
-  BERTH_WHOSE_OWN = 1,     /**< decided by the policy alone, with the weights it has in the end */
-  BERTH_WHOSE_PASSED = 2,  /**< a state on the way, or a draw while it learned */
-  BERTH_WHOSE_START = 3,   /**< an episode began there: not the policy's merit */
+  BERTH_WHOSE_NONE = 0,   /**< the policy does not learn */
+  BERTH_WHOSE_OWN = 1,    /**< decided by the policy alone, with the weights it has in the end */
+  BERTH_WHOSE_PASSED = 2, /**< a state on the way, or a draw while it learned */
+  BERTH_WHOSE_START =
+      3, /**< an episode began there: not the policy's merit */
   BERTH_WHOSE_GIVEN = 4,   /**< one that was given to start from */
   BERTH_WHOSE_SEARCH = 5,  /**< found by a search around the policy's */
   BERTH_WHOSE_REPAIRED = 6 /**< made of one that did not fit in memory */
@@ -548,7 +550,7 @@ struct berth_search {
   int32_t device_count;
   /** Compute time by group, then device, without overheads per op; INFINITY = it cannot be there. */
   const double* cost_us;
-  const int64_t* param_bytes;  /**< resident, by group */
+  const int64_t* param_bytes;  /**< by group: parameters, and inputs and results that last */
   const int64_t* memory_bytes; /**< that may be used, by device; INT64_MAX = no limit */
   /** The data that groups send each other: `edge_count` entries, by sender. */
   size_t edge_count;

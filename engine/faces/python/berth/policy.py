@@ -24,8 +24,9 @@ _thread = threading.local()
 class Search:
     """The problem that a policy is asked to place, valid until it returns.
 
-    `cost_us` is [groups, devices], infinite where a group cannot be. `param_bytes` is [groups] and
-    `memory_bytes` [devices] (the largest int64 = no limit). `edges` is [edges, 2], sender and receiver, with
+    `cost_us` is [groups, devices], infinite where a group cannot be. `param_bytes` is [groups], what
+    stays through the step or to its end: parameters, and inputs and results that last; `memory_bytes` is
+    [devices] (the largest int64 = no limit). `edges` is [edges, 2], sender and receiver, with
     `edge_bytes`. Groups are in a topological order where there is one. `seed` is the only source of
     randomness.
     """

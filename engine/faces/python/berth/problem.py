@@ -178,7 +178,8 @@ class Problem:
 
     def array(self, name: str) -> np.ndarray:
         """Facts by name: "groups" [ops] (the group of each op), "cost_us" [groups, devices], "param_bytes"
-        [groups], "memory_bytes" [devices], "edges" [edges, 2] between groups, "edge_bytes" [edges]."""
+        [groups] (what stays through the step or to its end: parameters, and inputs and results that last),
+        "memory_bytes" [devices], "edges" [edges, 2] between groups, "edge_bytes" [edges]."""
         return self._core.array("problem_array", name)
 
     @property
