@@ -152,7 +152,7 @@ class Refinement {
       greedy_passes(std::move(from));
     }
     LearnedAnswer answer;
-    answer.whose = own_.placement == best_.placement ? Whose::own : whose_;
+    answer.whose = own_.placement == best_.placement && !kept_ ? Whose::own : whose_;
     answer.own = own_.placement;
     answer.start = first_.judged.placement;
     answer.start_name = first_.name;
@@ -160,6 +160,8 @@ class Refinement {
   }
 
   [[nodiscard]] const Judged& best() const { return best_; }
+  /// Whether the policy's own is where its episode began.
+  [[nodiscard]] bool kept() const { return kept_; }
 
   /// How many updates there were, if time decided, and why they taught nothing.
   [[nodiscard]] std::vector<std::string> notes() const {
@@ -225,6 +227,8 @@ class Refinement {
 
   /// From every start for itself until none gets better: what each leads to differs.
   void greedy_passes(std::vector<Judged> at) {
+    std::vector<Placement> began;
+    for (const Judged& each : at) began.push_back(problem_.groups().expand(start_at(each)));
     how_.greedy = true;
     how_.samples = static_cast<int>(at.size());
     bool better = true;
@@ -235,16 +239,26 @@ class Refinement {
       for (const Judged& each : at) how_.initial[0].push_back(start_at(each));
       play("greedy pass " + std::to_string(pass + 1));
       if (rollout_.tape == nullptr) return;  // ended on the way
-      own_ = {};
-      for (const Rollout::Episode& episode : rollout_.episodes) {
-        own_.take(episode.last, episode.evaluations.back());
-      }
+      take_own(began);
       better = false;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const Rollout::Episode& episode = rollout_.episodes[i];
         if (episode.best.empty()) continue;
         better = at[i].take(episode.best, episode.best_evaluation) || better;
       }
+    }
+  }
+
+  /// The best of the placements with which greedy episodes ended that had begun there, in the first pass.
+  /// One that every episode which ends with it had begun with is no decision of the policy: nothing moved.
+  void take_own(const std::vector<Placement>& began) {
+    own_ = {};
+    for (const Rollout::Episode& episode : rollout_.episodes) {
+      own_.take(episode.last, episode.evaluations.back());
+    }
+    kept_ = options_.starts != RefineOptions::Starts::none;
+    for (std::size_t i = 0; i < began.size() && kept_; ++i) {
+      kept_ = rollout_.episodes[i].last != own_.placement || began[i] == own_.placement;
     }
   }
 
@@ -301,6 +315,7 @@ class Refinement {
   Judged best_;
   Whose whose_ = Whose::passed;  ///< the best
   Judged own_;                   ///< with which the last greedy episodes ended
+  bool kept_ = false;            ///< the policy's own: nothing moved from where its episode began
   RolloutOptions how_;
   Rollout rollout_;
   std::int64_t updates_ = 0;
@@ -358,7 +373,7 @@ PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCo
   PolicyAnswer answer = learned.own == own
                             ? repaired_best(evaluator, best, context, options)
                             : best_or_own(evaluator, best, learned.own, context, options);
-  if (answer.placement == learned.own) {
+  if (answer.placement == learned.own && !refinement.kept()) {
     learned.whose = Whose::own;
   } else if (answer.placement != best.placement) {
     learned.whose = Whose::repaired;

@@ -72,8 +72,9 @@ local function run(problem, entry, options)
     row.best_us, row.whose = outcome.objective_us, outcome.whose
     row.start_us = outcome.start and outcome.start.evaluation.objective_us
     if outcome.whose ~= "own" then
-      row.note = ("saw %s ms: %s"):format(milliseconds(outcome.objective_us),
-        outcome.whose == "start" and "the start, " .. outcome.start.name or outcome.whose)
+      local source = outcome.whose == "start" and "the start, " .. outcome.start.name or outcome.whose
+      row.note = outcome.own.evaluation.objective_us == outcome.objective_us and "moved nothing: " .. source
+        or ("saw %s ms: %s"):format(milliseconds(outcome.objective_us), source)
     end
     placement, of = outcome.own.placement, outcome.own.evaluation
   end

@@ -76,6 +76,7 @@ std::string LearnedFigures::text() const {
   if (whose == Whose::own) return {};
   const std::string source = source_text();
   if (own.empty()) return source + "; the time ended before the policy had one of its own";
+  if (own == best) return source + ", of which the policy moves nothing";
   return cat(source, "; the policy's own: ", format_us(own_evaluation.objective_us),
              own_evaluation.feasible ? "" : ", which does not fit");
 }

@@ -52,12 +52,12 @@ std::string verdict_text(const Outcome& best) {
 /// Says what the figures of a row leave out.
 std::string remark(const Outcome& outcome) {
   std::string text = outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
-  if (outcome.learned && outcome.learned->whose != Whose::own) {
-    text += fmt::format("{}saw {}: {}", text.empty() ? "" : "; ",
-                        format_us(outcome.learned->best_evaluation.objective_us),
-                        outcome.learned->source_text());
-  }
-  return text;
+  if (!outcome.learned || outcome.learned->whose == Whose::own) return text;
+  const LearnedFigures& learned = *outcome.learned;
+  if (!text.empty()) text += "; ";
+  if (learned.own == learned.best) return text + "moved nothing: " + learned.source_text();
+  return text + fmt::format("saw {}: {}", format_us(learned.best_evaluation.objective_us),
+                            learned.source_text());
 }
 
 std::vector<std::string> row_cells(const ComparedPolicy& row) {

@@ -381,7 +381,7 @@ enum {
   BERTH_WHOSE_OWN = 1,    /**< decided by the policy alone, with the weights it has in the end */
   BERTH_WHOSE_PASSED = 2, /**< a state on the way, or a draw while it learned */
   BERTH_WHOSE_START =
-      3, /**< an episode began there: not the policy's merit */
+      3, /**< an episode began there: not the policy's merit, though it left all there */
   BERTH_WHOSE_GIVEN = 4,   /**< one that was given to start from */
   BERTH_WHOSE_SEARCH = 5,  /**< found by a search around the policy's */
   BERTH_WHOSE_REPAIRED = 6 /**< made of one that did not fit in memory */

@@ -114,7 +114,7 @@ class OneStep final : public Weightless {
   std::vector<Asked> asked;
 };
 
-/// Puts every group on one device, wherever its episodes start.
+/// Puts every group on one device, wherever its episodes start; kNoDevice: leaves all where they are.
 class Always final : public Weightless {
  public:
   explicit Always(DeviceId device) : device_(device) {}
@@ -131,7 +131,12 @@ class Always final : public Weightless {
       for (std::size_t e = 0; e < starts.size(); ++e) out.note(e, environment.episode(e));
       if (environment.done()) break;
       if (options.should_stop && options.should_stop()) return;
-      environment.step(std::vector<DeviceId>(starts.size(), device_));
+      std::vector<DeviceId> devices(starts.size(), device_);
+      for (std::size_t e = 0; e < starts.size() && device_ == kNoDevice; ++e) {
+        const Environment::Episode& state = environment.episode(e);
+        devices[e] = state.placement[state.current()];
+      }
+      environment.step(devices);
     }
     for (Rollout::Episode& episode : out.episodes) {
       std::fill(episode.entropy.begin(), episode.entropy.end(), 0.5);
@@ -387,6 +392,36 @@ TEST_CASE("own, best, start: a policy is not credited with where its episodes st
     CHECK(own.notes.back().find("the best that it saw: ") == 0);
     CHECK(own_outcome(own).placement == own.placement);
   }
+}
+
+TEST_CASE("a policy that moves nothing has its start as its answer, and the result says so") {
+  const auto problem = two_chains();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Always keeping(kNoDevice);
+  for (const std::int64_t updates : {0, 3}) {
+    CAPTURE(updates);
+    keeping.options.updates = updates;
+    keeping.options.starts = RefineOptions::Starts::known;
+    PlaceResult result = place(keeping, *evaluator, {}, std::numeric_limits<double>::infinity());
+    CHECK(result.learned.value().whose == Whose::start);
+    CHECK(result.learned->own == result.placement);
+    REQUIRE_FALSE(result.notes.empty());
+    CHECK(result.notes.back() ==
+          "this placement is the start, list scheduling, of which the policy moves nothing");
+    // From draws: the best of them.
+    keeping.options.starts = RefineOptions::Starts::random;
+    result = place(keeping, *evaluator, {}, std::numeric_limits<double>::infinity());
+    CHECK(result.learned.value().whose == Whose::passed);
+    CHECK(result.learned->own == result.placement);
+  }
+  // Wherever its episodes start, all on one device: decided where they start elsewhere, though one starts there.
+  const auto chain =
+      small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{100}}, {{100}}}, {{0, 1, 1'000'000}});
+  Always first(0);
+  const PlaceResult one = place(first, *make_simulation_evaluator(chain, 1), {},
+                                std::numeric_limits<double>::infinity());
+  CHECK(one.placement == Placement(2, 0));
+  CHECK(one.learned.value().whose == Whose::own);
 }
 
 TEST_CASE(

@@ -172,6 +172,31 @@ check.test("a policy is compared by its own placement, and place says whose it g
   check.near(whole.best[1].evaluation.objective_us, 6000)
 end)
 
+check.test("a policy that moves nothing is compared by its start, and the row says so", function()
+  local ffi = require "ffi"
+  berth.register_policy { name = "keeper", learns = {
+    observe = { devices = { "same_device" } },
+    make = function() return {} end,
+    act = function(_, environment)
+      local address, c_type, shape = environment:observation():view "devices"
+      local same = ffi.cast(c_type .. "*", address)
+      local devices, zeros = {}, {}
+      for e = 1, shape[1] do
+        for d = 1, shape[2] do
+          if same[(e - 1) * shape[2] + d - 1] == 1 then devices[e] = d end
+        end
+        zeros[e] = 0
+      end
+      return devices, zeros, zeros
+    end,
+    update = function() return { loss = 0, entropy = 0, gradient_norm = 0 } end,
+    save = function() end, load = function() return "" end, parameters = function() return 1 end,
+  } }
+  local row = compare.policies { problem = problem_of(), policies = { "keeper" } }[1]
+  check.equal({ row.whose, row.best_us, row.start_us }, { "start", row.objective_us, row.objective_us })
+  check.equal(row.note:match "^moved nothing: the start, " ~= nil, true)
+end)
+
 check.test("a policy of one pass: a draw of every group, a simulation per placement", function()
   local drawn, learned = 0, {}
   berth.register_policy {
