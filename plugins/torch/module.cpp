@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <regex>
 #include <sstream>
@@ -273,7 +275,11 @@ int berth_torch_inspect(void* tensor, berth_torch_info* out) {
 int berth_torch_read(void* tensor, double* out) {
   return guarded([&] {
     const Tensor values = borrowed(tensor).detach().to(at::kDouble).contiguous();
-    std::copy_n(values.data_ptr<double>(), values.numel(), out);
+    // LuaJIT keeps its other values in the bits of NaNs: any of a kernel's or of a file's would be one.
+    std::transform(values.data_ptr<double>(), values.data_ptr<double>() + values.numel(), out,
+                   [](double value) {
+                     return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+                   });
   });
 }
 

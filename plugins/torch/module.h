@@ -61,7 +61,7 @@ BERTH_EXPORT int berth_torch_call(int row, const berth_torch_argument* arguments
 
 BERTH_EXPORT void berth_torch_release(void* tensor);
 BERTH_EXPORT int berth_torch_inspect(void* tensor, berth_torch_info* out);
-/// `out`: as many as the tensor has values.
+/// `out`: as many as the tensor has values. NaNs are all the same one, which is a number in LuaJIT.
 BERTH_EXPORT int berth_torch_read(void* tensor, double* out);
 BERTH_EXPORT int berth_torch_make(const double* values, const int64_t* shape, int dimensions,
                                   const char* type, void** out);

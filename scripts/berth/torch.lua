@@ -314,7 +314,8 @@ function methods:totable()
 end
 
 -- A pointer to the values, row by row, and their number, without copying. As long as the pointer itself
--- lives, so does the tensor; pointers computed from it do not count.
+-- lives, so does the tensor; pointers computed from it do not count. LuaJIT takes a NaN that is read through it for a
+-- number only if its bits are those of 0 / 0: read what may be none by `item` or `totable`.
 local pointed = setmetatable({}, { __mode = "k" })
 function methods:cdata()
   inspect(self, "cdata")

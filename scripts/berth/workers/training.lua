@@ -14,8 +14,8 @@
 local berth = require "berth"
 local checkpoint = require "berth.train.checkpoint"
 local course = require "berth.train.course"
-local ffi = require "ffi"
 local files = require "berth.files"
+local gradients = require "berth.workers.gradients"
 local measuring = require "berth.workers.measuring"
 local notes = require "berth.notes"
 local ranking = require "berth.train.ranking"
@@ -178,21 +178,6 @@ function Learner:note(message)
   end
 end
 
--- The mean of these gradients.
-local function mean_of(tasks)
-  if #tasks == 1 then return tasks[1].lesson end
-  local count = #tasks[1].lesson / 4
-  local sum = ffi.new("double[?]", count)
-  for _, task in ipairs(tasks) do
-    if #task.lesson ~= 4 * count then error("workers: a gradient is of another network", 0) end
-    local values = ffi.cast("const float*", task.lesson)
-    for k = 0, count - 1 do sum[k] = sum[k] + values[k] end
-  end
-  local mean = ffi.new("float[?]", count)
-  for k = 0, count - 1 do mean[k] = sum[k] / #tasks end
-  return ffi.string(mean, 4 * count)
-end
-
 -- A step by what controllers sent: by the mean of their gradients, or one update by all of their episodes.
 --   RETURN  as policy:update
 function Learner:learn(tasks, record)
@@ -203,7 +188,9 @@ function Learner:learn(tasks, record)
     for _, task in ipairs(tasks) do
       loss, entropy = loss + task.head.record.loss / #tasks, entropy + task.head.record.entropy / #tasks
     end
-    return { loss = loss, entropy = entropy, gradient_norm = policy:step(mean_of(tasks), rates) }
+    local lessons = {}
+    for k, task in ipairs(tasks) do lessons[k] = task.lesson end
+    return { loss = loss, entropy = entropy, gradient_norm = policy:step(gradients.mean(lessons), rates) }
   end
   rates.entropy_weight = record.entropy_weight
   local packed, problems = {}, {}

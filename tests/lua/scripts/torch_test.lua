@@ -130,6 +130,25 @@ check.test("values go to Lua and back", function()
   check.fails("is no type; known: float32", torch.tensor, { 1 }, { dtype = "half" })
 end)
 
+check.test("every NaN is a number", function()
+  -- Bits in which LuaJIT keeps nil, a string, a table, numbers.
+  local bits = ffi.new("uint32_t[5]", 0xffffffff, 0xffefffff, 0xffd55555, 0x7fffffff, 0xffc00000)
+  local values = torch.from_cdata(ffi.cast("float*", bits), { 5 }, bits)
+  for i, value in ipairs(values:totable()) do
+    check.equal({ type(value), value ~= value }, { "number", true })
+    local one = values:narrow(1, i, 1):item()
+    check.equal({ type(one), one ~= one }, { "number", true })
+  end
+  local nan = torch.tensor { 3e38 } * 10
+  nan = nan - nan
+  check.equal(type(nan:tanh():item()), "number")
+  check.equal(#values:totable(), 5)
+  local tensor = torch.zeros({ 2 }):requires_grad_()
+  local product = tensor * nan:sin()
+  product:sum():backward()
+  check.fails("the gradient is not finite", nn.utils.clip_grad_norm_, { tensor }, 1)
+end)
+
 check.test("arrays of LuaJIT's are shared, and live as long as a tensor over them", function()
   local values = ffi.new("float[6]", { 1, 2, 3, 4, 5, 6 })
   local x = torch.from_cdata(values, { 2, 3 })

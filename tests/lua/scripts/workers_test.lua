@@ -3,6 +3,7 @@
 
 local berth = require "berth"
 local check = require "check"
+local gradients = require "berth.workers.gradients"
 local notes = require "berth.notes"
 local train = require "berth.train"
 local workers = require "berth.workers"
@@ -10,6 +11,18 @@ local workers = require "berth.workers"
 local function of(variables)
   return workers.environment(function(name) return variables[name] end)
 end
+
+check.test("the mean of gradients; what no number can be is refused", function()
+  local ffi = require "ffi"
+  local function bytes(...) return ffi.string(ffi.new("float[2]", ...), 8) end
+  check.equal(gradients.mean { bytes(1, 2) }, bytes(1, 2))
+  check.equal(gradients.mean { bytes(1, 2), bytes(3, -4) }, bytes(2, -1))
+  check.fails("of another network", gradients.mean, { bytes(1, 2), "four" })
+  for _, bits in ipairs { 0xffffffff, 0xffefffff, 0xffd55555, 0x7f800000 } do  -- nil, a string, a table, infinite
+    local forged = ffi.string(ffi.new("uint32_t[2]", 0, bits), 8)
+    check.fails("a gradient is not finite", gradients.mean, { bytes(1, 2), forged })
+  end
+end)
 
 check.test("torchrun's environment", function()
   check.equal(of {}, nil)
