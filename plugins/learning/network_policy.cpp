@@ -78,7 +78,7 @@ void NetworkPolicy::start_from_weights(const Facts& facts) {
   // Weights that come with Berth serve the options they were trained with; others start afresh.
   if (shipped && checkpoint.options != shape_and(facts)) return;
   checkpoint.tensors = without_optimiser(std::move(checkpoint.tensors));
-  take(file, checkpoint);
+  take(file, std::move(checkpoint));
 }
 
 std::map<std::string, std::string> NetworkPolicy::shape_and(const Facts& facts) const {
@@ -103,7 +103,9 @@ std::string NetworkPolicy::load(const std::filesystem::path& file) {
   return checkpoint.note;
 }
 
-void NetworkPolicy::take(const std::filesystem::path& file, const Checkpoint& checkpoint) {
+void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoint) {
+  // A file that is older than an option does not name it: the shapes of its tensors tell.
+  checkpoint.options.insert(shape_.begin(), shape_.end());
   require_match(file, checkpoint, settings_.name, settings_.version, shape_);
   Facts facts = checkpoint.options;
   for (const auto& [name, value] : shape_) facts.erase(name);

@@ -157,7 +157,7 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
                           const UpdateOptions& options);
   [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
   /// Throws what load throws.
-  void take(const std::filesystem::path& file, const Checkpoint& checkpoint);
+  void take(const std::filesystem::path& file, Checkpoint checkpoint);
   /// Takes the option `weights`, or what comes with Berth where it fits.
   void start_from_weights(const Facts& facts);
 

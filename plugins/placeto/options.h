@@ -14,7 +14,7 @@ inline constexpr const char* kName = "placeto";
 inline constexpr const char* kVersion = "1.0";
 
 // The options that the weights depend on come first.
-inline constexpr std::size_t kShapeOptions = 11;
+inline constexpr std::size_t kShapeOptions = 12;
 inline constexpr std::array<OptionSpec, 18> kOwnOptions = {
     {{"devices",
       OptionType::text,

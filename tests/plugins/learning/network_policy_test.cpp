@@ -233,6 +233,23 @@ TEST_CASE("learned policies: nothing that is not finite is learned") {
   }
 }
 
+TEST_CASE("a file that is older than an option loads where its shapes are those of the policy") {
+  const Parts parts = random_parts(7);
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "policy.berth";
+  const auto evaluator = parts.evaluator();
+  Evaluator* const evaluators[] = {evaluator.get()};
+  const auto policy = make("placeto");
+  auto& learner = dynamic_cast<LearnedPolicy&>(*policy);
+  Rollout rollout;
+  learner.rollout(evaluators, {}, rollout);
+  learner.save(file, "its note");
+  Checkpoint old = load_checkpoint(file);
+  REQUIRE(old.options.erase("lookahead") == 1);
+  save_checkpoint(file, old);
+  CHECK(dynamic_cast<LearnedPolicy&>(*make("placeto")).load(file) == "its note");
+}
+
 TEST_CASE("weights whose number of devices is none, or absurd, are refused with the file") {
   const Parts parts = random_parts(7);
   for (const char* const name : kPolicies) {

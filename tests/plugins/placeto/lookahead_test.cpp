@@ -8,8 +8,10 @@
 #include "berth/evaluator.h"
 #include "berth/sdk/environment.h"
 #include "berth/sdk/learning.h"
+#include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
+#include "support/temporary_folder.h"
 
 using namespace berth;
 
@@ -49,6 +51,27 @@ TEST_CASE("who looks ahead makes good placements better; who does not begins ane
     if (gained(problem, good, false) < 0) ++lost_blind;
   }
   CHECK(lost_blind > 0);
+}
+
+TEST_CASE("the weights that come with Berth serve who looks ahead; who does not begins anew") {
+  Random random(31);
+  const auto graph = test::random_graph(random, {.ops = 12});
+  const auto cluster = test::random_cluster(random, {.devices = 3});
+  const auto problem = std::make_shared<const Problem>(
+      graph, cluster, test::random_costs(random, *graph, *cluster, 100, 0.0));
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Engine engine({test::plugin_folder()});
+  const test::TemporaryFolder folder;
+  for (const bool lookahead : {true, false}) {
+    const auto made = engine.make_policy("placeto", {{"lookahead", lookahead}});
+    problem->validate(made->place(*evaluator, {}).placement);
+    auto& policy = dynamic_cast<LearnedPolicy&>(*made);
+    policy.save(folder.path() / "weights", "");
+    const auto other = engine.make_policy("placeto", {{"lookahead", !lookahead}});
+    test::expect_error(ErrorCode::incompatible, {"option 'lookahead'"}, [&] {
+      dynamic_cast<LearnedPolicy&>(*other).load(folder.path() / "weights");
+    });
+  }
 }
 
 TEST_CASE("an episode counts what is measured for it, alternatives too") {
