@@ -202,6 +202,23 @@ class Placing(unittest.TestCase):
         self.assertEqual(out.splitlines()[-1], "cancelled True")
         self.assertEqual(child.returncode, 0)
 
+    def test_ctrl_c_during_a_search_that_does_not_ask_is_not_lost(self):
+        def pressed(search):
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):  # the interpreter looks for signals between two lines
+                pass
+            return [0] * search.groups
+
+        berth.register("py-pressed", pressed)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self.assertEqual(chain().place(policy="py-pressed").end, "cancelled")
+            ends = {row.policy: row.end for row in chain().compare(["single", "py-pressed"])}
+            self.assertEqual(ends["py-pressed"], "cancelled")
+            self.assertNotEqual(ends["single"], "cancelled")
+        finally:
+            signal.signal(signal.SIGINT, before)
+
 
 class Policies(unittest.TestCase):
     def test_a_function_is_a_policy(self):

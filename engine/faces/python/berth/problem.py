@@ -144,6 +144,12 @@ class _Hooks:
         if self.failure is not None:
             raise self.failure
 
+    def told(self, result: "Result") -> "Result":
+        """A search that ended by itself, or never asks, has not seen Ctrl-C: its result says so nevertheless."""
+        if self.interrupt.asked:
+            result._summary.end = ENDS.index("cancelled")
+        return result
+
     def _raise(self, error: _c.Error) -> None:
         failure = self.failure or _policy.take_failure()
         if isinstance(failure, KeyboardInterrupt) or (failure is not None and failure is self.failure):
@@ -238,7 +244,7 @@ class Problem:
         hooks = _Hooks(None if initial is None else self.read(initial), progress, should_stop)
         engine, out = self.engine(**choices), _c.Handle()
         hooks.run("place", engine.handle, self.handle, hooks.options, out)
-        return Result(self, _c.Object.take(out.value))
+        return hooks.told(Result(self, _c.Object.take(out.value)))
 
     def compare(self, policies: Optional[Sequence[str]] = None, *, progress: Any = None, should_stop: Any = None,
                 **choices: Any) -> "Comparison":
@@ -257,6 +263,8 @@ class Problem:
                 rows.append(Result(self, _c.Object.take(handle)))
             else:
                 failures[name.data.decode()] = next(told, "").partition(": ")[2]
+        if rows:
+            hooks.told(rows[-1])  # what ran last
         rows.sort(key=lambda row: (not row.feasible, row.objective_us))
         return Comparison(rows, failures)
 
