@@ -19,6 +19,20 @@ class Models(unittest.TestCase):
         with self.assertRaises(berth.Error):
             berth.place(onnx.ModelProto(), "k80x2")
 
+    def test_bytes_of_an_edge_are_instead_of_the_nodes(self):
+        def peaks(*sizes):
+            graph = networkx.DiGraph()
+            graph.add_node("in", cost_us=10, output_bytes=1000)
+            for number, about in enumerate(sizes):
+                graph.add_node(f"out{number}", cost_us=10)
+                graph.add_edge("in", f"out{number}", **about)
+            return berth.Problem(graph, "k80x2").simulate([1] + [2] * len(sizes)).peak_bytes.tolist()
+
+        self.assertEqual(peaks({}), [0, 1000, 1000])
+        self.assertEqual(peaks({"bytes": 1000}), [0, 1000, 1000])
+        self.assertEqual(peaks({"bytes": 400}, {"bytes": 300}), [0, 700, 700])
+        self.assertEqual(peaks({"bytes": 400}, {}), [0, 1400, 1400])
+
     def test_networkx(self):
         graph = networkx.DiGraph(name="diamond")
         graph.add_node("in", cost_us=10, output_bytes=1000)

@@ -96,8 +96,13 @@ class Graph:
             return np.array([_c.whole(about.get(key, 0), f"{key} of {node!r}", 0, 1 << 62) for node, about in nodes],
                             np.int64)
 
+        outputs = column("output_bytes")
+        edges = list(graph.edges(data=True))
+        # Nobody reads the output of a node whose edges all have bytes: beside these it would last to the step's end.
+        for node in {source for source, _, _ in edges} - {source for source, _, about in edges if "bytes" not in about}:
+            outputs[index[node]] = 0
         builder.ops(len(nodes), [str(node) for node, _ in nodes], [str(about.get("type", "")) for _, about in nodes],
-                    None, column("output_bytes"), column("param_bytes"))
+                    None, outputs, column("param_bytes"))
         for i, (node, about) in enumerate(nodes):
             costs = about.get("cost_us")
             for kind, us in (costs.items() if isinstance(costs, dict) else [("", costs)]):
@@ -109,7 +114,7 @@ class Graph:
                 _c.call("builder_work", builder.handle, i,
                         _c.Work(c.sizeof(_c.Work), flops, about["output_bytes"] if "output_bytes" in about else 0, 1))
         plain = []
-        for source, target, about in graph.edges(data=True):
+        for source, target, about in edges:
             if "bytes" not in about:
                 plain.append((index[source], index[target]))
                 continue
