@@ -263,6 +263,28 @@ class Policies(unittest.TestCase):
         fallen = chain().place(policy="py-bad", fallbacks=["topo"])
         self.assertEqual(fallen.policy, "topo")
 
+    def test_each_reason_is_its_own(self):
+        def fails(error):
+            def place(search):
+                search.say("one\ntwo")
+                raise error
+            return place
+
+        names = ["py-lines", "py-next", "single"]
+        for name, error in zip(names, (ValueError("first\nsecond: line\r\nthird"), KeyError("of the next"))):
+            berth.register(name, fails(error))
+        failures = chain().compare(names).failures
+        self.assertRegex(failures["py-lines"], "ValueError: first second: line *third$")
+        self.assertRegex(failures["py-next"], "KeyError: 'of the next'$")
+
+    def test_a_note_of_two_lines_is_one(self):
+        def says(search):
+            search.say("one\ntwo")
+            return [1] * search.groups
+
+        berth.register("py-says", says)
+        self.assertIn("one two", chain().place(policy="py-says").notes)
+
     def test_answers_are_checked(self):
         for name, answer in (("py-short", [0]), ("py-real", np.zeros(8)), ("py-none", None), ("py-far", [9] * 8),
                              ("py-large", [2**40] * 8)):

@@ -73,6 +73,12 @@ berth_text give(std::string text) {
   return {given_text.c_str(), given_text.size()};
 }
 
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char each) { return each == '\n' || each == '\r'; }, ' ');
+  return text;
+}
+
 void give_options(const void* known, std::size_t known_size, void* out, std::size_t first_size,
                   const char* what) {
   if (out == nullptr) {

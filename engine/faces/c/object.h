@@ -55,6 +55,8 @@ T& get(T* handle) {
 
 /// Valid until the thread's next call.
 [[nodiscard]] berth_text give(std::string text);
+/// With spaces for line breaks: of a list by lines, each text is one.
+[[nodiscard]] std::string one_line(std::string text);
 /// A text that outlives the caller.
 [[nodiscard]] inline berth_text borrow(std::string_view text) {
   return {text.data(), text.size()};

@@ -304,7 +304,7 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
       if (compared[i].outcome) {
         made[i] = std::make_unique<berth_result>(std::move(*compared[i].outcome));
       } else {
-        failures += cat(compared[i].policy, ": ", compared[i].failure, "\n");
+        failures += c::one_line(cat(compared[i].policy, ": ", compared[i].failure)) + "\n";
       }
     }
     for (std::size_t i = 0; i < count; ++i) {

@@ -52,7 +52,7 @@ int32_t whose_of(Whose whose) {
 
 std::string lines(const std::vector<std::string>& sentences) {
   std::string text;
-  for (const std::string& sentence : sentences) text += sentence + "\n";
+  for (const std::string& sentence : sentences) text += c::one_line(sentence) + "\n";
   return text;
 }
 
