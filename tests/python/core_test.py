@@ -285,6 +285,11 @@ class Policies(unittest.TestCase):
         berth.register("py-says", says)
         self.assertIn("one two", chain().place(policy="py-says").notes)
 
+    def test_a_name_of_an_installed_policy_is_taken(self):
+        with self.assertRaisesRegex(berth.InvalidArgument, "there is a policy 'heft' already"):
+            berth.register("heft", lambda search: [0] * search.groups)
+        self.assertEqual(chain().place(policy="heft").policy, "heft")
+
     def test_answers_are_checked(self):
         for name, answer in (("py-short", [0]), ("py-real", np.zeros(8)), ("py-none", None), ("py-far", [9] * 8),
                              ("py-large", [2**40] * 8)):

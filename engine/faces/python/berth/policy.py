@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import inspect
+import json
 import threading
 import weakref
 from collections.abc import Mapping
@@ -134,8 +135,12 @@ def register(name: str, place: Place, *, options: Optional["Mapping[str, Any]"] 
     with _lock:
         if name in _policies:
             raise _c.InvalidArgument(f"there is a policy '{name}' already; choose another name")
-        living = [each for each in _engines if each.is_own()]
-        for engine in living or [_c.Object("engine_new", None)]:
+        engines = [each for each in _engines if each.is_own()] or [_c.Object("engine_new", None)]
+        for engine in engines:
+            for each in json.loads(_c.given("engine_describe", engine.handle))["plugins"]:
+                if each["kind"] == "policy" and each["name"] == name:
+                    raise _c.InvalidArgument(f"there is a policy '{name}' already; choose another name")
+        for engine in engines:
             _c.call("engine_register", engine.handle, policy)
         _policies[name] = policy
 
