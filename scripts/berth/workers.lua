@@ -90,6 +90,11 @@ local function reader(get, what)
   end
 end
 
+-- Whether an address is that of the machine itself, which no other reaches.
+local function is_loopback(address)
+  return address ~= nil and (address == "localhost" or address == "::1" or address:find "^127%.[%d.]+$" ~= nil)
+end
+
 -- Reads the environment's variables.
 --   ARGS    get     function(name): a variable; default os.getenv
 --   RETURN  nil where it says nothing; or { by ("berth", "torchrun", "slurm"), rank, size, id (of the job), local_rank,
@@ -127,15 +132,16 @@ function workers.environment(get)
     return found
   end
   if get "RANK" and get "WORLD_SIZE" then
-    local alone = tonumber(get "LOCAL_WORLD_SIZE") == tonumber(get "WORLD_SIZE")
-    if not alone and not get "MASTER_ADDR" and not get "BERTH_STORE" then
+    local master_address = get "MASTER_ADDR"
+    local alone = tonumber(get "LOCAL_WORLD_SIZE") == tonumber(get "WORLD_SIZE") or is_loopback(master_address)
+    if not alone and not master_address and not get "BERTH_STORE" then
       error("workers: RANK is set and MASTER_ADDR is not; start all processes by torchrun, or set both", 0)
     end
     -- The next port: torchrun's own store has the one that it names.
     local master = get "MASTER_PORT" and reader(get, "torchrun")("MASTER_PORT", 1) or 29500
     return place("torchrun", { rank = "RANK", size = "WORLD_SIZE", local_rank = "LOCAL_RANK", node = "GROUP_RANK" },
       get "TORCHELASTIC_RUN_ID" or "none", master < 65535 and master + 1 or master - 1,
-      not alone and get "MASTER_ADDR")
+      not alone and master_address)
   end
   if get "SLURM_PROCID" and get "SLURM_NTASKS" then
     local list = get "SLURM_STEP_NODELIST" or get "SLURM_NODELIST" or get "SLURM_JOB_NODELIST"

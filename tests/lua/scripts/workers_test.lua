@@ -33,6 +33,14 @@ check.test("torchrun's environment", function()
   local two = of { RANK = "9", WORLD_SIZE = "16", LOCAL_RANK = "1", GROUP_RANK = "1", LOCAL_WORLD_SIZE = "8",
     MASTER_ADDR = "node-1", MASTER_PORT = "65535", BERTH_STORE_PORT = nil }
   check.equal({ two.address, two.port, two.node, two.alone }, { "node-1", 65534, 1, false })
+  -- An address that no other machine reaches: the shells of a recipe.
+  for _, address in ipairs { "localhost", "127.0.0.1", "127.1.2.3", "::1" } do
+    local shell = of { RANK = "1", WORLD_SIZE = "2", MASTER_ADDR = address, MASTER_PORT = "29500" }
+    check.equal({ shell.address, shell.port, shell.alone }, { "127.0.0.1", 29501, true })
+  end
+  for _, address in ipairs { "localhost.example.org", "127.example.org", "192.168.1.127" } do
+    check.equal(of { RANK = "1", WORLD_SIZE = "2", MASTER_ADDR = address }.alone, false)
+  end
   -- A server that is there needs no address of a rank.
   local named = of { RANK = "1", WORLD_SIZE = "2", BERTH_STORE = "rediss://host", BERTH_JOB = "mine" }
   check.equal({ named.url, named.id, named.port }, { "rediss://host", "mine" })
