@@ -109,7 +109,7 @@ local function differences_of(xs, ys, options, what)
   end
   local differences = {}
   for i = 1, #xs do
-    local difference = xs[i] - ys[i]
+    local difference = xs[i] == ys[i] and 0 or xs[i] - ys[i]  -- two that are infinite are equal
     if difference ~= difference then
       error(("statistics.%s: pair %d is %s and %s; give numbers"):format(what, i, tostring(xs[i]),
         tostring(ys[i])), 3)

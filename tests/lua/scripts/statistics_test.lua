@@ -42,6 +42,14 @@ check.test("the signed-rank test gives SciPy's figures", function()
   check.equal({ tied.p, tied.n, tied.positive }, { 0.6328125, 9, 27 })
 end)
 
+check.test("a pair of equal infinities is a tie", function()
+  local huge = math.huge
+  for _, test in ipairs { statistics.wilcoxon, statistics.sign_test } do
+    local found = test({ 1, huge, 3, -huge, huge }, { 2, huge, 5, -huge, 4 })
+    check.equal({ found.n, found.p }, { 3, test({ 1, 3, 9 }, { 2, 5, 4 }).p })
+  end
+end)
+
 check.test("many pairs have the normal approximation of SciPy", function()
   local xs, ys = {}, {}
   for i = 1, 300 do
