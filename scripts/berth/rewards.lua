@@ -26,6 +26,7 @@ local max, min, log, sqrt, huge = math.max, math.min, math.log, math.sqrt, math.
 local rewards = {}
 
 local US_PER_S, BYTES_PER_GB = 1e6, 1e9
+local LEAST_S = 1e-15  -- what the logarithm takes a step for that takes no time, as learning in C++ does
 
 -- Bytes by which the worst device is over the limit. What breaks a rule and lacks no memory, such as ops that are to be
 -- apart, counts as if a GB lacked.
@@ -55,7 +56,7 @@ local function cost_function(given, o)
     local cost = evaluation.objective_us / US_PER_S
     cost = cost + penalty * excess_bytes(evaluation, limit) / BYTES_PER_GB
     cost = min(cost, clamp)
-    if logarithm then return log(cost) end
+    if logarithm then return log(max(cost, LEAST_S)) end
     return cost
   end
 end

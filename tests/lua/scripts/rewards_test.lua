@@ -30,6 +30,11 @@ check.test("memory over the limit costs seconds per GB, up to the clamp", functi
   check.near(rewards.cost { log = true, memory_penalty = 1 }(evaluation(1, nil, 1e9)), math.log(2))
 end)
 
+check.test("a step that takes no time has a logarithm", function()
+  check.near(rewards.cost { log = true }(evaluation(0)), math.log(1e-15))
+  check.equal(rewards.improvement { log = true }(evaluation(0), evaluation(0)), 0)
+end)
+
 check.test("a logarithm needs no clamp, and keeps one that is given", function()
   check.near(rewards.improvement { log = true }(evaluation(30), evaluation(15)), math.log(2))
   check.near(rewards.terminal { log = true }(nil, evaluation(1, nil, 9e9), true), -math.log(19))
