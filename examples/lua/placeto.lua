@@ -62,7 +62,7 @@ end
 
 local Placeto = nn.class(function(self, devices, rounds)
   local d = 5 + devices  -- features per group
-  self.rounds = rounds
+  self.devices, self.rounds = devices, rounds
   self.self_0, self.self_1 = layer(d, d), layer(d, d)
   self.down_f, self.down_g, self.up_f, self.up_g = layer(d, d), layer(d, d), layer(d, d), layer(d, d)
   for _, set in ipairs { "ancestors", "descendants", "parallel" } do
@@ -82,6 +82,11 @@ end
 
 -- seen: groups [episodes, groups, d], current [episodes]  ->  logits [episodes, devices]
 function Placeto:forward(seen, view)
+  local devices = seen.groups:size(-1) - 5
+  if devices ~= self.devices then
+    error(("its weights are for %d devices and the cluster has %d; give it that number: { devices = %d }, or --set "
+      .. "devices=%d"):format(self.devices, devices, devices, devices), 0)
+  end
   local h = self.self_1(self.self_0(seen.groups):relu())
   local down = self:pass(h, self.down_f, self.down_g, view.src, view.dst, view.has_parents, view.groups)
   local up = self:pass(h, self.up_f, self.up_g, view.dst, view.src, view.has_children, view.groups)

@@ -51,6 +51,13 @@ local function largest_difference(a, b)
   return (a - b):abs():amax():item() / math.max(b:abs():amax():item(), 1e-6)
 end
 
+check.test("Placeto in Lua says for how many devices it is", function()
+  local problem = berth.problem { graph = branching(), cluster = models.cluster(3), costs = "stated" }
+  local policy = berth.policy(root .. "examples/lua/placeto.lua")
+  check.fails("its weights are for 2 devices and the cluster has 3; give it that number: { devices = 3 }",
+    policy.place, policy, problem)
+end)
+
 check.test("Placeto in Lua gives the plugin's probabilities and gradients", function()
   local problem = berth.problem { graph = branching(), cluster = models.cluster(3), costs = "stated" }
   local devices = problem:cluster():device_count()
