@@ -34,13 +34,15 @@ float bounded(double value) {
   return static_cast<float>(std::clamp(value, -4.0, 4.0));
 }
 
-/// Makes logits log-probabilities.
+/// Makes logits log-probabilities. kNever stays what it is: weights that overflowed make the rest NaN.
 void normalise(float* logits, std::size_t count) {
   const float most = *std::max_element(logits, logits + count);
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(logits[i] - most));
   const auto log_sum = static_cast<float>(std::log(sum)) + most;
-  for (std::size_t i = 0; i < count; ++i) logits[i] -= log_sum;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (logits[i] != kNever) logits[i] -= log_sum;
+  }
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ Player::Outcome Player::play(std::int64_t index, const EpisodeOptions& options, 
     if (options.epsilon > 0 && random.uniform() < options.epsilon) {
       for (;;) {
         const std::size_t drawn = random.below(number);
-        if (log_pi[drawn] > kNever) return drawn;
+        if (log_pi[drawn] != kNever) return drawn;
       }
     }
     if (options.teacher) return taught;
@@ -206,7 +208,9 @@ Player::Outcome Player::play(std::int64_t index, const EpisodeOptions& options, 
       };
       if (first == devices || later(d) < later(first)) first = d;
     }
-    const std::size_t device = decide(devices, first);
+    const std::size_t decided = decide(devices, first);
+    // A draw among NaNs may be of a barred device; the update that follows says what is wrong.
+    const std::size_t device = log_pi[decided] == kNever ? first : decided;
     outcome.log_probability += static_cast<double>(log_pi[device]);
     outcome.entropy += learning::entropy_of(log_pi.data(), devices);
     outcome.taught_device.push_back(static_cast<std::int64_t>(first));

@@ -125,11 +125,18 @@ TEST_CASE("doppler: what is learned part by part is what is learned from all at 
 }
 
 TEST_CASE("doppler: every group is placed once, after what it waits for, where it can run") {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
     CAPTURE(seed);
     const auto problem = random_problem(seed, 4);
     const ProblemView view(*problem);
-    const Play play(view, *stirred_network(seed), 2, {.greedy = seed % 2 == 0}, seed);
+    const auto network = stirred_network(seed);
+    if (seed >= 12) {  // weights that overflow: probabilities are NaN
+      std::vector<float> weights = network->weights();
+      for (float& weight : weights) weight *= 1e30F;
+      network->set_weights(weights);
+    }
+    const EpisodeOptions options{.greedy = seed % 2 == 0, .epsilon = seed % 3 == 0 ? 0.3 : 0};
+    const Play play(view, *network, 2, options, seed);
     for (std::int64_t e = 0; e < 2; ++e) {
       std::vector<bool> placed(view.groups);
       for (std::int64_t t = 0; t < play.played.order.size(1); ++t) {
