@@ -181,10 +181,14 @@ TEST_CASE("watch and --log say what they cannot read and write") {
   work.write_text("broken.jsonl", "{\"event\":\"start\"}\nnot json\n");
   work.write_text("types.jsonl", "{\"event\":\"progress\",\"best_us\":\"soon\"}\n");
   work.write_text("list.jsonl", "[1]\n");
-  const std::pair<const char*, const char*> cases[] = {{"broken.jsonl", "line 2 is no event"},
-                                                       {"types.jsonl", "line 1 is no event"},
-                                                       {"list.jsonl", "line 1 is no event"},
-                                                       {"absent.jsonl", "absent.jsonl"}};
+  work.write_text("later.jsonl", R"({"format":"berth.events/2","event":"start"})"
+                                 "\n");
+  const std::pair<const char*, const char*> cases[] = {
+      {"broken.jsonl", "line 2 is no event"},
+      {"types.jsonl", "line 1 is no event"},
+      {"list.jsonl", "line 1 is no event"},
+      {"later.jsonl", "its format is 'berth.events/2', expected 'berth.events/1'"},
+      {"absent.jsonl", "absent.jsonl"}};
   for (const auto& [file, message] : cases) {
     const ProcessResult result = work.berth({"watch", file});
     CHECK(result.status == 1);

@@ -106,6 +106,8 @@ void take(Watched& watched, const Json& event) {
   }
 }
 
+constexpr const char* kFormat = "berth.events/1";
+
 /// All whole lines; the last one may still be on its way.
 Watched read_log(const std::string& path) {
   Watched watched;
@@ -117,6 +119,10 @@ Watched read_log(const std::string& path) {
     try {
       const Json event = Json::parse(text.substr(begin, end - begin));
       if (!event.contains("event")) throw Error(ErrorCode::invalid_file, "no \"event\"");
+      if (const std::string format = event.value("format", kFormat); format != kFormat) {
+        throw Error(ErrorCode::invalid_file,
+                    fmt::format("its format is '{}', expected '{}'", format, kFormat));
+      }
       take(watched, event);
     } catch (const std::exception& error) {
       throw Error(
