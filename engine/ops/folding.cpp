@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "ops/rounding.h"
+
 namespace berth::ops {
 namespace {
 
@@ -520,14 +522,20 @@ void rank_of(OpContext& op) {
   if (const Dims* const dims = op.shape(0)) op.set_data(0, {static_cast<Number>(dims->size())});
 }
 
-void convert(OpContext& op, bool real, bool boolean) {
+void convert(OpContext& op, DType to) {
   const Value& from = op.in(0);
   if (!from.has_content()) return;
-  Elements elements(real);
+  Elements elements(to == DType::f64 || to == DType::f32 || to == DType::f16 || to == DType::bf16);
   for (std::size_t i = 0; i < from.content_size(); ++i) {
-    const auto element = from.element(i);
-    if (boolean && element) {
-      elements.append(Number{*element != 0});
+    if (to == DType::boolean) {
+      const auto number = from.number(i);
+      elements.append(number ? std::optional<Number>(*number != 0) : std::nullopt);
+      continue;
+    }
+    // Runtimes differ in what a real number becomes that an integer type is too narrow for.
+    const auto whole = from.reals != nullptr ? from.element(i) : std::nullopt;
+    if (!elements.real() && whole && held(*whole, to) != whole) {
+      elements.append(std::nullopt);
     } else {
       elements.append(from, i);
     }

@@ -135,8 +135,8 @@ void unstack(OpContext& op, std::int64_t axis);
 void shape_of(OpContext& op);  ///< each output: the shape of its input
 void size_of(OpContext& op);
 void rank_of(OpContext& op);
-/// The first input's elements as integers or real numbers; `boolean`: as 0 and 1.
-void convert(OpContext& op, bool real, bool boolean);
+/// The first input's elements as numbers of type `to`.
+void convert(OpContext& op, DType to);
 /// Every element of the output is element 0 of `value`.
 void fill(OpContext& op, const Value& value);
 /// start, start + delta, ...

@@ -83,6 +83,7 @@ Table make_tf_table() {
       entry.info.pure = pure || is_pure_among_others(row.type);
       entry.info.shape = row.shape;
       entry.info.fold = row.fold;
+      entry.info.dtype_of = tf::dtype_of;
       set_work(entry, row.work);
       std::string_view rest = row.outputs;
       while (!rest.empty()) {
@@ -140,6 +141,7 @@ Table make_onnx_table() {
       entry.info.pure = pure;
       entry.info.shape = row.shape;
       entry.info.fold = row.fold;
+      entry.info.dtype_of = onnx::dtype_of;
       // ONNX Runtime's own ops may take more forms than their rules know.
       entry.info.shape_from_shapes =
           shape_from_shapes && row.type.find('.') == std::string_view::npos;

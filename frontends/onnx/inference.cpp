@@ -366,8 +366,8 @@ void Inference::visit(const Node& node, bool report) {
     infer_op(op, report);
   }
   for (Type& type : op.outputs()) check(type);
-  if (custom == nullptr && op.info != nullptr && op.info->fold != nullptr) {
-    op.info->fold(op);
+  if (custom == nullptr && op.info != nullptr) {
+    fold_contents(*op.info, op);
     for (Type& type : op.outputs()) check(type);
   }
   if (report && op.depends_on_data() && !all_complete(op.outputs())) {

@@ -121,10 +121,8 @@ bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_vie
   op.expected = expected;
   if (info.shape != nullptr) info.shape(op);
   for (Value& value : outputs) check(value);
-  if (info.fold != nullptr) {
-    info.fold(op);
-    for (Value& value : outputs) check(value);
-  }
+  fold_contents(info, op);
+  for (Value& value : outputs) check(value);
   const bool open = std::any_of(outputs.begin(), outputs.end(),
                                 [](const Value& value) { return !value.fully_known(); });
   return open && op.depends_on_data();

@@ -39,9 +39,7 @@ void cast_like(OpContext& op) {
 }
 void fold_cast(OpContext& op) {
   const int to = op.out(0).type;
-  if (is_integer_type(to) || is_float_type(to)) {
-    fold::convert(op, /*real=*/is_float_type(to), /*boolean=*/to == kBool);
-  }
+  if (is_integer_type(to) || is_float_type(to)) fold::convert(op, dtype_of(to));
 }
 
 /// The bounds were attributes once.
@@ -99,7 +97,7 @@ constexpr Row kOps[] = {
     {"BitwiseOr", rule::broadcast_all, elementwise(1), fold::bitwise_or},
     {"BitwiseXor", rule::broadcast_all, elementwise(1), fold::bitwise_xor},
     {"Cast", cast, kConversion, fold_cast},
-    {"CastLike", cast_like, kConversion},
+    {"CastLike", cast_like, kConversion, fold_cast},
     {"Ceil", rule::like_first, elementwise(1), fold::ceiling},
     {"Celu", rule::like_first, elementwise(kExp + 2)},
     {"Clip", rule::like_first, elementwise(1), fold_clip},

@@ -30,9 +30,7 @@ void fold_clip(OpContext& op) {
 
 void fold_cast(OpContext& op) {
   const int to = op.out(0).type;
-  if (is_integer_type(to) || is_float_type(to)) {
-    fold::convert(op, /*real=*/is_float_type(to), /*boolean=*/to == kBool);
-  }
+  if (is_integer_type(to) || is_float_type(to)) fold::convert(op, dtype_of(to));
 }
 
 /// Incomplete gamma and beta functions and the zeta function: some ten terms of a series.

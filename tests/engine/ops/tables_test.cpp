@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <limits>
 #include <string>
 
 #include "../costs/one_op.h"
@@ -80,16 +81,17 @@ class NoAttributes final : public Attributes {
 
 /// The outputs of an op of `type` with these inputs, shapes and contents.
 std::vector<Value> infer(std::string_view dialect, std::string_view type,
-                         const std::vector<Value>& inputs, std::size_t outputs = 1) {
+                         const std::vector<Value>& inputs, std::size_t outputs = 1,
+                         int output_type = kUnknownType) {
   const OpInfo* const info = find_op(dialect, type);
   REQUIRE(info != nullptr);
   std::vector<const Value*> given;
   for (const Value& input : inputs) given.push_back(&input);
-  std::vector<Value> out(outputs);
+  std::vector<Value> out(outputs, tensor_type(output_type));
   const NoAttributes attributes;
   OpContext op(type, attributes, given, out);
   if (info->shape != nullptr) info->shape(op);
-  if (info->fold != nullptr) info->fold(op);
+  fold_contents(*info, op);
   return out;
 }
 
@@ -135,6 +137,52 @@ TEST_CASE("TensorFlow divides integers down, ONNX towards zero") {
   const Value c = integers(onnx::kInt64, {-7}), d = integers(onnx::kInt64, {2});
   CHECK(*infer("onnx", "Div", {c, d})[0].data == Numbers{-3});
   CHECK(*infer("onnx", "Mod", {c, d})[0].data == Numbers{1});
+}
+
+TEST_CASE("a folded number is rounded to the type of its tensor") {
+  const auto times = [](int type, double a, double b) {
+    Value x = reals({a}), y = reals({b});
+    x.type = y.type = type;
+    return (*infer("onnx", "Mul", {x, y})[0].reals)[0];
+  };
+  // In f64 the product is below 7.
+  CHECK(times(onnx::kFloat, 10, 0.7F) == 7);
+  CHECK(times(onnx::kDouble, 10, 0.7F) < 7);
+  CHECK(times(onnx::kFloat, 1e30, 1e30) == std::numeric_limits<double>::infinity());
+  CHECK(times(onnx::kFloat, 1e-25, 1e-25) == 0);
+  CHECK(times(onnx::kFloat16, 3, 683) == 2048);     // 2049 lies between two, of which 2048 is even
+  CHECK(times(onnx::kFloat16, 1, 65520) == std::numeric_limits<double>::infinity());
+  CHECK(times(onnx::kFloat16, 1, 0x1.8p-24) == 0x1p-23);
+  CHECK(times(onnx::kBfloat16, 1, 257) == 256);
+  const auto tf_product = infer("tf", "Mul", {reals({10}), reals({0.7F})}, 1, tf::kFloat);
+  CHECK(*tf_product[0].reals == std::vector<double>{7});
+}
+
+TEST_CASE("a folded integer is wrapped to the type of its tensor") {
+  const auto cast = [](const Value& from, int to) {
+    return *infer("onnx", "CastLike", {from, tensor_type(to, {})})[0].data;
+  };
+  const Value many = integers(onnx::kInt64, {300, -1, std::int64_t{1} << 31, Data::kUnknown});
+  CHECK(cast(many, onnx::kUint8) == Numbers{44, 255, 0, Data::kUnknown});
+  CHECK(cast(many, onnx::kInt8) == Numbers{44, -1, 0, Data::kUnknown});
+  CHECK(cast(many, onnx::kInt32) == Numbers{300, -1, -(std::int64_t{1} << 31), Data::kUnknown});
+  // No content holds 2^64 - 1.
+  CHECK(cast(many, onnx::kUint64)[1] == Data::kUnknown);
+  CHECK(cast(many, onnx::kBool) == Numbers{1, 1, 1, Data::kUnknown});
+  const Value most = integers(tf::kInt32, {std::numeric_limits<std::int32_t>::max()});
+  CHECK(*infer("tf", "AddV2", {most, integers(tf::kInt32, {1})}, 1, tf::kInt32)[0].data ==
+        Numbers{std::numeric_limits<std::int32_t>::min()});
+}
+
+TEST_CASE("a real number is cast to true unless it is 0, and to no integer that is too narrow") {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  const Value from = reals({0.5, 0, -300.7, unknown});
+  const Numbers truths = {1, 0, 1, Data::kUnknown};
+  CHECK(*infer("onnx", "CastLike", {from, tensor_type(onnx::kBool, {})})[0].data == truths);
+  CHECK(*infer("tf", "Cast", {from}, 1, tf::kBool)[0].data == truths);
+  CHECK(*infer("tf", "Cast", {from}, 1, tf::kInt32)[0].data == Numbers{0, 0, -300, Data::kUnknown});
+  CHECK(*infer("onnx", "CastLike", {from, tensor_type(onnx::kUint8, {})})[0].data ==
+        Numbers{0, 0, Data::kUnknown, Data::kUnknown});
 }
 
 TEST_CASE("what is joined keeps its place where its content is not known") {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/dtype.h"
 #include "berth/export.h"
 #include "berth/sdk/ops/value.h"
 #include "berth/types.h"
@@ -143,7 +144,8 @@ struct OutputSpec {
 struct OpInfo {
   std::vector<OutputSpec> outputs;  ///< of dialects whose ops declare them
   Rule shape = nullptr;             ///< null: the shapes do not follow from what a file says
-  Rule fold = nullptr;              ///< small contents, once the outputs' shapes are known
+  Rule fold = nullptr;              ///< small contents, in numbers of any size: ask fold_contents
+  DType (*dtype_of)(int type) = nullptr;  ///< of the dialect's element types
   /// The shape follows from the inputs' shapes and the attributes, without any content.
   bool shape_from_shapes = false;
   bool has_work = false;  ///< there is a rule for its work
@@ -155,6 +157,10 @@ struct OpInfo {
 /// The row of `type` in the tables of `dialect` ("onnx", "tf"). The type carries its domain as in the
 /// graph ("com.microsoft.Gelu"); null for a type they do not have. [thread-safe]
 [[nodiscard]] BERTH_EXPORT const OpInfo* find_op(std::string_view dialect, std::string_view type);
+
+/// Gives outputs whose shapes are known and small their content, where the type has a fold: each
+/// number rounded or wrapped to its tensor's type, as a runtime holds it. [thread-safe]
+BERTH_EXPORT void fold_contents(const OpInfo& info, OpContext& op);
 
 /// How many of `experts` at least one of `tokens` is expected to choose, each of which chooses
 /// `chosen` different ones, all equally likely. NaN where an argument is. [thread-safe]
