@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "runtime/thread.h"
 #include "runtime/values.h"
 
 namespace berth::cpu {
@@ -31,7 +32,7 @@ void sleep_until(double until_us) {
 
 }  // namespace
 
-Copier::Copier(const EmulatedLink& link) : link_(link), thread_([this] { work(); }) {}
+Copier::Copier(const EmulatedLink& link) : link_(link), thread_(runtime::begin_thread([this] { work(); })) {}
 
 Copier::~Copier() {
   {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/thread.h"
+
 namespace berth::cuda {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr auto kLookAgain = std::chrono::milliseconds(20);
 HostBridge::HostBridge(std::shared_ptr<Calls> calls, std::size_t devices)
     : calls_(std::move(calls)), seats_(devices) {
   for (Seat& seat : seats_) seat.bridge = this;
-  thread_ = std::thread([this] { work(); });
+  thread_ = runtime::begin_thread([this] { work(); });
 }
 
 HostBridge::~HostBridge() {

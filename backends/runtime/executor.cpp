@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "runtime/computing.h"
+#include "runtime/thread.h"
 #include "runtime/transfers.h"
 #include "runtime/values.h"
 
@@ -177,6 +178,7 @@ struct Executor::Impl final : public CopySink {
  private:
   using Entry = TransferQueue::Entry;
 
+  void end_workers() noexcept;
   void work(DeviceId device);
   void run_device(DeviceId device);
   void run_ops(DeviceId device, Step::Lane& lane);
@@ -230,12 +232,21 @@ Executor::Impl::Impl(DeviceRuntime& runtime, const Cluster& cluster)
     contexts_.back().device = runtime.torch_device(d);
     contexts_.back().should_stop = [this] { return stopped(); };
   }
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    workers_.emplace_back([this, d] { work(d); });
+  try {
+    for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+      workers_.push_back(begin_thread([this, d] { work(d); }));
+    }
+  } catch (...) {
+    end_workers();
+    throw;
   }
 }
 
 Executor::Impl::~Impl() {
+  end_workers();
+}
+
+void Executor::Impl::end_workers() noexcept {
   quit_ = true;
   ++generation_;
   generation_.notify_all();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "berth/sdk/random.h"
@@ -27,7 +28,7 @@ std::vector<Result> Team::run(std::span<const Task> tasks,
   std::vector<Result> results(tasks.size());
   std::vector<std::exception_ptr> errors(annealers_.size());
   std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> working{annealers_.size() - 1};
+  std::atomic<std::size_t> working{0};
   std::atomic<bool> over{false};
   const auto work = [&](std::size_t thread, const std::function<bool()>& stop) {
     try {
@@ -50,11 +51,19 @@ std::vector<Result> Team::run(std::span<const Task> tasks,
     }
   };
   std::vector<std::thread> helpers;
+  helpers.reserve(annealers_.size() - 1);
   for (std::size_t thread = 1; thread < annealers_.size(); ++thread) {
-    helpers.emplace_back([&, thread] {
-      work(thread, [&over] { return over.load(std::memory_order_relaxed); });
+    ++working;
+    try {
+      helpers.emplace_back([&, thread] {
+        work(thread, [&over] { return over.load(std::memory_order_relaxed); });
+        --working;
+      });
+    } catch (const std::system_error&) {
+      // The system starts no more: those that there are do all tasks.
       --working;
-    });
+      break;
+    }
   }
   // Only this thread may ask: the caller's function need not be safe to call from others.
   const auto ask = [&] {
@@ -64,7 +73,12 @@ std::vector<Result> Team::run(std::span<const Task> tasks,
   work(0, ask);
   while (working > 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-    ask();
+    try {
+      ask();
+    } catch (...) {
+      errors[0] = std::current_exception();
+      over = true;
+    }
   }
   for (std::thread& helper : helpers) helper.join();
   for (const std::exception_ptr& error : errors) {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <random>
 #include <set>
@@ -21,6 +22,7 @@
 #include "backends/test_program.h"
 #include "runtime/session.h"
 #include "support/expect_error.h"
+#include "support/threads.h"
 
 namespace berth::test {
 namespace {
@@ -69,6 +71,19 @@ struct Rig {
 std::vector<float> floats(const TensorContent& content) {
   const auto* const first = reinterpret_cast<const float*>(content.bytes.data());
   return {first, first + content.bytes.size() / sizeof(float)};
+}
+
+TEST_CASE("an executor whose threads the system does not start says so, and ends those it started") {
+  const auto cluster = stand_in_cluster(3);
+  StandIn runtime(*cluster);
+  for (const int left : {0, 2}) {
+    threads_left = left;
+    const int before = begun_threads;
+    expect_error(ErrorCode::io, {"starts no more threads", "fewer devices"},
+                 [&] { const Executor executor(runtime, *cluster); });
+    CHECK(begun_threads == before);
+  }
+  threads_left = std::numeric_limits<int>::max();
 }
 
 TEST_CASE("the ready op with the largest priority runs first, among equals the one ready first") {

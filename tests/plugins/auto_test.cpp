@@ -194,6 +194,19 @@ TEST_CASE("auto: the same result on any number of threads where it contracts the
   CHECK(objective_us(problem, alone) < 1.03 * 2400);
 }
 
+TEST_CASE("auto: where the system starts no more threads, those that there are do all tasks") {
+  const auto problem = medium_problem(6, Objective::latency);
+  const auto placed_by_four = [&](int left) {
+    threads_left = left;
+    const Placement placement =
+        placed("auto", problem, {{"moves", std::int64_t{2000}}, {"threads", std::string("4")}}, 7);
+    threads_left = std::numeric_limits<int>::max();
+    return placement;
+  };
+  const Placement by_four = placed_by_four(std::numeric_limits<int>::max());
+  for (const int left : {0, 1}) CHECK(placed_by_four(left) == by_four);
+}
+
 TEST_CASE("auto: the caller's threads bound its own") {
   const auto problem = medium_problem(6, Objective::latency);
   // The most that are there while it searches, beside those that were there before.

@@ -1,4 +1,4 @@
-// The threads that this process begins, counted where they are begun. To be included by one source
+// The threads that this process begins, counted where they are begun, and refused at will. To be included by one source
 // of a program: it takes the place of the C library's pthread_create, for all that is loaded too.
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cerrno>
+#include <limits>
 #include <memory>
 
 namespace berth::test {
@@ -14,6 +16,9 @@ namespace berth::test {
 /// measure of it: a thread is there until the system has put it away, on a busy machine long
 /// after it was joined, and a list that is read meanwhile lacks others.
 inline std::atomic<int> begun_threads{0};
+
+/// How many threads may still begin; beyond them the system seems to have no more.
+inline std::atomic<int> threads_left{std::numeric_limits<int>::max()};
 
 struct Beginning {
   void* (*function)(void*);
@@ -37,6 +42,8 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   using namespace berth::test;
   static const auto create =
       reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (threads_left <= 0) return EAGAIN;
+  --threads_left;
   auto begin = std::make_unique<Beginning>(Beginning{function, argument});
   ++begun_threads;
   const int error = create(thread, attributes, run_counted, begin.get());

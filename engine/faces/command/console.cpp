@@ -83,7 +83,12 @@ class StageLine {
   void push(Stage* stage) {
     const std::lock_guard lock(mutex_);
     stages_.push_back(stage);
-    if (!painter_.joinable() && on_terminal()) painter_ = std::thread([this] { paint_on(); });
+    if (painter_.joinable() || !on_terminal()) return;
+    try {
+      painter_ = std::thread([this] { paint_on(); });
+    } catch (const std::system_error&) {
+      // The line is a service: without a thread for it the command goes on.
+    }
   }
   void pop(const Stage* stage) {
     const std::lock_guard lock(mutex_);

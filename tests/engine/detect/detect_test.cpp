@@ -2,12 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "berth/files.h"
 #include "berth/support/index.h"
 #include "detect/detected_machine.h"
+#include "support/threads.h"
 
 namespace berth::test {
 namespace {
@@ -126,6 +128,13 @@ TEST_CASE("this machine has a host with figures") {
   CHECK(host.memory_bytes > 0);
   CHECK(host.flops > 1e9);
   CHECK(host.memory_bandwidth > 1e8);
+}
+
+TEST_CASE("the host's bandwidth is measured without threads where the system starts none") {
+  threads_left = 0;
+  const HostFacts host = read_host();
+  threads_left = std::numeric_limits<int>::max();
+  CHECK(host.memory_bandwidth > 0);
 }
 
 TEST_CASE("GPUs are those that the driver's library tells of") {
