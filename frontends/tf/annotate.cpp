@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <unordered_map>
 
 #include "berth/error.h"
@@ -16,23 +17,67 @@ namespace berth::tf_frontend {
 using frontend::readable;
 using frontend::WireType;
 
-std::string tensorflow_device(const Cluster& cluster, DeviceId device) {
-  const std::string& name = cluster.device(device).name;
+namespace {
+
+/// "/device:GPU:1" of "gpu:1"; empty of a name that says nothing to TensorFlow.
+std::string stated_device(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const std::size_t colon = name.find(':');
+  if (colon == std::string::npos || colon + 1 == name.size()) return {};
   const std::string kind = name.substr(0, colon);
-  if (colon != std::string::npos && colon + 1 < name.size() &&
+  const bool numbered =
       std::all_of(name.begin() + static_cast<std::ptrdiff_t>(colon) + 1, name.end(),
-                  [](unsigned char c) { return std::isdigit(c) != 0; }) &&
-      (kind == "gpu" || kind == "cpu" || kind == "tpu")) {
-    std::string upper = kind;
-    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return cat("/device:", upper, name.substr(colon));
+                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!numbered || (kind != "gpu" && kind != "cpu" && kind != "tpu")) return {};
+  std::string upper = kind;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return cat("/device:", upper, name.substr(colon));
+}
+
+bool is_neural_processor(const Device& device) {
+  return !device.host && !device.runs.every();
+}
+
+}  // namespace
+
+std::vector<std::string> tensorflow_devices(const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    names.push_back(stated_device(cluster.device(d).name));
   }
-  const bool host = cluster.device(device).host;
-  int index = 0;
-  for (DeviceId d = 0; d < device; ++d) index += cluster.device(d).host == host ? 1 : 0;
-  return cat("/device:", host ? "CPU" : "GPU", ":", index);
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    std::string& name = names[static_cast<std::size_t>(d)];
+    if (!name.empty() || is_neural_processor(cluster.device(d))) continue;
+    std::string free;
+    int number = 0;
+    do {
+      free = cat("/device:", cluster.device(d).host ? "CPU" : "GPU", ":", number++);
+    } while (std::find(names.begin(), names.end(), free) != names.end());
+    name = std::move(free);
+  }
+  return names;
+}
+
+std::vector<std::string> tensorflow_devices(const Cluster& cluster, const Placement& placement) {
+  std::vector<std::string> names = tensorflow_devices(cluster);
+  std::unordered_map<std::string_view, DeviceId> device_of;
+  for (const DeviceId device : std::set<DeviceId>(placement.begin(), placement.end())) {
+    if (device == kNoDevice) continue;
+    const std::string& own = cluster.device(device).name;
+    const std::string& name = names[static_cast<std::size_t>(device)];
+    if (name.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  cat("the placement has ops on ", own, ", and TensorFlow knows no neural processor; "
+                      "place with --for tensorflow, or with --forbid '.*=", own, "'"));
+    }
+    const auto [other, added] = device_of.try_emplace(name, device);
+    if (added) continue;
+    throw Error(ErrorCode::unsupported,
+                cat("devices '", cluster.device(other->second).name, "' and '", own,
+                    "' of machine '", cluster.name(), "' are both TensorFlow's ", name,
+                    "; give one of them another name"));
+  }
+  return names;
 }
 
 namespace {
@@ -57,10 +102,7 @@ void follow_classes(const Program& program, std::vector<DeviceId>& device_of) {
 
 NodeDevices::NodeDevices(Library& library, const Graph& graph, const Cluster& cluster,
                          const Placement& placement) {
-  std::vector<std::string> names;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    names.push_back(tensorflow_device(cluster, d));
-  }
+  const std::vector<std::string> names = tensorflow_devices(cluster, placement);
   // The whole file, whatever part of it the graph is: names tell what belongs to what.
   const std::vector<bool> all(library.graph.nodes().size(), true);
   Program program = make_program(library, all);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "berth/cluster.h"
 #include "berth/graph.h"
@@ -15,10 +16,14 @@
 
 namespace berth::tf_frontend {
 
-/// TensorFlow's name of a device: "/device:GPU:1" for "gpu:1", and likewise for other kinds
-/// followed by a number. A name with a '/' stays as it is. Otherwise the host's devices become CPUs
-/// and the others GPUs, numbered in the cluster's order.
-[[nodiscard]] std::string tensorflow_device(const Cluster& cluster, DeviceId device);
+/// TensorFlow's names of the devices: "/device:GPU:1" for "gpu:1", and likewise for CPUs and TPUs. A
+/// name with a '/' stays as it is. Otherwise the host's devices become CPUs and the others GPUs, in
+/// the cluster's order with the first numbers that no other has. Empty for a neural processor.
+[[nodiscard]] std::vector<std::string> tensorflow_devices(const Cluster& cluster);
+/// Likewise for a file with `placement`. Throws Error(unsupported) where that has ops on a device
+/// without a name, or on two of one name.
+[[nodiscard]] std::vector<std::string> tensorflow_devices(const Cluster& cluster,
+                                                          const Placement& placement);
 
 /// Devices by node: of the graph's own nodes, and of those in bodies of functions.
 class NodeDevices {

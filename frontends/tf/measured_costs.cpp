@@ -53,11 +53,12 @@ class Owners {
 std::vector<const Profile::OfDevice*> devices_of_kind(const Profile& profile,
                                                       const Cluster& cluster, KindId kind) {
   std::vector<const Profile::OfDevice*> devices;
+  const std::vector<std::string> names = tensorflow_devices(cluster);
   for (const Profile::OfDevice& measured : profile.devices) {
     const bool on_host = measured.device.type == "CPU";
     bool named = false, of_kind = false, of_class = false;
     for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-      const DeviceName name = parse_device(tensorflow_device(cluster, d));
+      const DeviceName name = parse_device(names[at(d)]);
       const bool same = name.type == measured.device.type && name.index == measured.device.index;
       const bool is_kind = cluster.kind_of(d) == kind;
       named = named || same;

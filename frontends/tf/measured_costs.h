@@ -9,7 +9,7 @@
 namespace berth::tf_frontend {
 
 /// A measurement on a device counts for the kind of the cluster's device that has this name in
-/// TensorFlow (see tensorflow_device). If there is no such device, it counts for all kinds of its
+/// TensorFlow (see tensorflow_devices). If there is no such device, it counts for all kinds of its
 /// class: hosts for a CPU, accelerators for anything else. If several devices of one kind ran a
 /// node, their mean counts.
 ///

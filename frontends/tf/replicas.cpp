@@ -64,7 +64,8 @@ struct Written {
 
 class Writer {
  public:
-  explicit Writer(const ReplicaSource& source) : source_(source) {
+  explicit Writer(const ReplicaSource& source)
+      : source_(source), devices_(tensorflow_devices(source.cluster, source.placement)) {
     const auto& nodes = source.library.graph.nodes();
     for (std::size_t i = 0; i < nodes.size(); ++i) index_.emplace(nodes[i].name, i);
     node_of_.assign(nodes.size(), kNoNode);
@@ -139,7 +140,7 @@ class Writer {
       return source_.placement[replica * ops + static_cast<std::size_t>(*op)];
     };
     auto found = device(node);
-    return found ? tensorflow_device(source_.cluster, *found) : std::string();
+    return found ? devices_[static_cast<std::size_t>(*found)] : std::string();
   }
 
   /// "^name" and "name:port" in another replica.
@@ -424,6 +425,7 @@ class Writer {
   }
 
   const ReplicaSource& source_;
+  std::vector<std::string> devices_;  // TensorFlow's names
   std::unordered_map<std::string_view, std::size_t> index_;  // of the file's nodes
   std::vector<NodeId> node_of_;                              // of the program, by the file's node
   std::map<TensorId, std::size_t> gradient_of_;

@@ -421,7 +421,15 @@ ToolRules tensorflow_rules(const ToolTask& task) {
                 cat("TensorFlow runs its own graphs, and '", task.graph.name(), "' is one of ",
                     dialect == "onnx" ? "ONNX" : "MLIR"));
   }
-  return {};
+  ToolRules rules;
+  std::vector<std::string> others = npus_of(task.cluster);
+  // A name that is TensorFlow's own is one of its devices.
+  std::erase_if(others, [](const std::string& name) {
+    return name.starts_with("gpu:") || name.starts_with("tpu:") ||
+           name.find('/') != std::string::npos;
+  });
+  forbid(rules, std::move(others), "(TensorFlow knows no neural processor)");
+  return rules;
 }
 
 }  // namespace

@@ -420,6 +420,19 @@ TEST_CASE("a network or a machine that a tool cannot have is refused by its rule
   static_cast<void>(rules_of("accelerate", *decoder({}), *machine_of_words("m2max:64GiB")));
 }
 
+TEST_CASE("TensorFlow has no neural processor, but whatever has a name of its own") {
+  const auto graph = decoder({});
+  const auto phone = machine_of_words("sd8gen3:12GiB");
+  const auto constraints = compiled(*graph, *phone, rules_of("tensorflow", *graph, *phone));
+  for (DeviceId d = 0; d < phone->device_count(); ++d) {
+    CHECK(constraints->allowed(0, d) == (phone->device(d).name != "npu:0"));
+  }
+  std::vector<Device> devices = {phone->device(0), phone->device(2)};
+  devices.back().name = "tpu:0";
+  const Cluster server("server", devices, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+  CHECK(rules_of("tensorflow", *graph, server).constraints.empty());
+}
+
 TEST_CASE("onnx-mlir computes on the devices that it knows") {
   const auto graph = decoder({});
   const auto cluster = machine_of_words("2xl4");

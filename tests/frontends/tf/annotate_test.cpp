@@ -156,12 +156,28 @@ TEST_CASE("wrapped and compressed files stay what they are") {
 }
 
 TEST_CASE("devices are named as TensorFlow names them") {
-  const auto cluster = machine({"gpu:3", "gpux", "cpu:1", "/job:w/device:GPU:7", "cpu"});
-  CHECK(tensorflow_device(*cluster, 0) == "/device:GPU:3");
-  CHECK(tensorflow_device(*cluster, 1) == "/device:GPU:1");
-  CHECK(tensorflow_device(*cluster, 2) == "/device:CPU:1");
-  CHECK(tensorflow_device(*cluster, 3) == "/job:w/device:GPU:7");
-  CHECK(tensorflow_device(*cluster, 4) == "/device:CPU:1");
+  const auto cluster =
+      machine({"gpu:1", "gpux", "cpu:0", "/job:w/device:GPU:7", "cpu", "card", "/device:GPU:2"});
+  CHECK(tensorflow_devices(*cluster) ==
+        std::vector<std::string>{"/device:GPU:1", "/device:GPU:0", "/device:CPU:0",
+                                 "/job:w/device:GPU:7", "/device:CPU:1", "/device:GPU:3",
+                                 "/device:GPU:2"});
+}
+
+TEST_CASE("a placement on a device that TensorFlow cannot tell apart or does not know is refused") {
+  const auto cluster = machine({"gpu:1", "/device:GPU:1", "cpu:0"});
+  CHECK_NOTHROW(static_cast<void>(tensorflow_devices(*cluster, {0, 2, 0})));
+  expect_error(ErrorCode::unsupported, {"'gpu:1'", "'/device:GPU:1'", "another name"},
+               [&] { static_cast<void>(tensorflow_devices(*cluster, {0, 1, 2})); });
+  Device host, npu;
+  host.name = host.kind = "cpu";
+  host.host = true;
+  npu.name = npu.kind = "npu";
+  npu.runs.types = {"MatMul"};
+  const Cluster phone("phone", {host, npu}, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+  CHECK_NOTHROW(static_cast<void>(tensorflow_devices(phone, {0, 0})));
+  expect_error(ErrorCode::unsupported, {"npu", "neural processor", "--for tensorflow"},
+               [&] { static_cast<void>(tensorflow_devices(phone, {0, 1})); });
 }
 
 TEST_CASE("weights go where they are read") {
