@@ -29,6 +29,12 @@ Estimate with_products(Estimate estimate, double rows, double columns, double co
   return estimate;
 }
 
+Estimate with_steps(Estimate estimate, double steps, double layers, double recurrent_bytes) {
+  estimate.work.bytes += std::max(0.0, steps - 1) * recurrent_bytes;
+  estimate.work.launches = std::max(1.0, known_or(steps * layers, 1));
+  return estimate;
+}
+
 Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape) {
   if (shape.groups > 1) {
     estimate.work.op_class =

@@ -41,6 +41,11 @@ namespace work {
 /// inner dimension is what the FLOPs leave. Nothing is said where any of it is not known.
 [[nodiscard]] Estimate with_products(Estimate estimate, double rows, double columns, double count);
 
+/// The same, made of `steps` that follow one another in each of `layers`: each is a launch, and reads
+/// the recurrent weights again. A step's state is too small to hide that.
+[[nodiscard]] Estimate with_steps(Estimate estimate, double steps, double layers,
+                                  double recurrent_bytes);
+
 /// A convolution, or a gradient of one, as matrix products.
 struct ConvolutionShape {
   double window;    ///< elements of the window in space

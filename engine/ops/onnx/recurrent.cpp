@@ -62,15 +62,12 @@ Estimate recurrent_work(const OpView& op, const WorkRule& rule) {
   shape.hidden = hidden > 0 ? static_cast<double>(hidden) : r.dim(2);
   shape.directions = op.text("direction") == "bidirectional" ? 2 : 1;
   shape.gates = rule.flops;
-  // Every step reads the recurrent weights again; a step's state is too small to hide that.
-  const double again = std::max(0.0, shape.steps - 1) * r.bytes();
   // Workspace: the input's products with W for all steps, made at once.
   const double gates = shape.steps * shape.directions * shape.batch * shape.gates * shape.hidden;
-  Estimate estimate =
-      work::make_estimate(op, rule, recurrent_flops(shape), work::all_bytes(op) + again,
-                          gates * work::element_bytes(op.output(0).dtype()));
-  estimate.work.launches = std::max(1.0, known_or(shape.steps * shape.directions, 1));
-  return estimate;
+  return work::with_steps(
+      work::make_estimate(op, rule, recurrent_flops(shape), work::all_bytes(op),
+                          gates * work::element_bytes(op.output(0).dtype())),
+      shape.steps, shape.directions, r.bytes());
 }
 
 Estimate causal_convolution_work(const OpView& op, const WorkRule& rule) {

@@ -1,4 +1,5 @@
 // Recurrent cells and layers, and their gradients.
+#include "ops/formulas.h"
 #include "ops/tf/rules.h"
 
 namespace berth::ops::tf {
@@ -70,13 +71,25 @@ Estimate gru_cell_work(const OpView& op, const WorkRule& rule) {
   return through_weights(op, rule, op.input(0).dim(0),
                          op.input(2).elements() + op.input(3).elements());
 }
-/// steps, x [time, batch, in], ..., weights at input 4.
+/// steps, x [time, batch, in], state [batch, size], ..., weights [in + size, gates] at input 4.
 Estimate block_work(const OpView& op, const WorkRule& rule) {
-  return through_weights(op, rule, op.input(1).dim(0) * op.input(1).dim(1), op.input(4).elements());
+  const TensorView x = op.input(1), weights = op.input(4);
+  const double recurrent = op.input(2).dim(1) / weights.dim(0);
+  return work::with_steps(
+      through_weights(op, rule, x.dim(0) * x.dim(1), weights.elements()), x.dim(0), /*layers=*/1,
+      known_or(recurrent, 0) * weights.bytes());
 }
-/// x [time, batch, in], states, all weights at input 3.
+/// x [time, batch, in], states [layers * directions, batch, size], all weights at input 3.
 Estimate sequence_work(const OpView& op, const WorkRule& rule) {
-  return through_weights(op, rule, op.input(0).dim(0) * op.input(0).dim(1), op.input(3).elements());
+  const TensorView x = op.input(0), state = op.input(1);
+  const std::string_view mode = op.text("rnn_mode");
+  const double gates = mode.starts_with("rnn") ? 1 : mode == "gru" ? 3 : 4;
+  const double layers = state.dim(0);
+  const double recurrent =
+      layers * gates * state.dim(2) * state.dim(2) * work::element_bytes(op.input(3).dtype());
+  return work::with_steps(
+      through_weights(op, rule, x.dim(0) * x.dim(1), op.input(3).elements()),
+      x.dim(op.integer("time_major", 1) != 0 ? 0 : 1), layers, known_or(recurrent, 0));
 }
 constexpr WorkRule layer(EstimateFunction* estimate, double products) {
   return {estimate, OpClass::recurrent, products};

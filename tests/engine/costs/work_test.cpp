@@ -248,6 +248,37 @@ TEST_CASE("work of recurrent layers") {
   }
 }
 
+TEST_CASE("work of TensorFlow's recurrent layers: each step is launched and reads its weights again") {
+  const auto in_tf = [](OneOp op) {
+    op.dialect = "tf";
+    return op.work();
+  };
+  const TensorInfo x = tensor({20, 8, 100}), state = tensor({8, 256}), peephole = tensor({256});
+  const double recurrent = 256.0 * 1024 * 4;
+  const auto block = [&](const char* type) {
+    return in_tf({type,
+                  {tensor({}, DType::i64), x, state, state, tensor({356, 1024}), peephole, peephole,
+                   peephole, tensor({1024})},
+                  {tensor({20, 8, 256})}});
+  };
+  const Work layer = block("BlockLSTMV2");
+  CHECK(layer.launches == 20);
+  CHECK(layer.flops == 2.0 * 20 * 8 * 356 * 1024);
+  const double once = 8 + 4.0 * (20 * 8 * 100 + 2 * 8 * 256 + 356 * 1024 + 3 * 256 + 1024 + 20 * 8 * 256);
+  CHECK(layer.bytes == once + 19 * recurrent);
+  CHECK(block("BlockLSTMGradV2").launches == 20);
+  const auto cudnn = [&](const char* mode, bool time_major) {
+    return in_tf({"CudnnRNNV3",
+                  {x, tensor({4, 8, 256}), tensor({4, 8, 256}), tensor({5000000})},
+                  {tensor({20, 8, 512})},
+                  {{"rnn_mode", std::string(mode)}, {"time_major", std::int64_t{time_major}}}});
+  };
+  CHECK(cudnn("lstm", true).launches == 20 * 4);
+  CHECK(cudnn("lstm", false).launches == 8 * 4);
+  CHECK(cudnn("lstm", true).bytes - cudnn("gru", true).bytes == 19.0 * 4 * 256 * 256 * 4);
+  CHECK(cudnn("gru", true).bytes - cudnn("rnn_tanh", true).bytes == 19.0 * 4 * 2 * 256 * 256 * 4);
+}
+
 TEST_CASE("work of other ops") {
   SUBCASE("pooling counts its windows") {
     CHECK(OneOp{"MaxPool",
