@@ -114,9 +114,8 @@ Estimate einsum(const OpView& op, const WorkRule& rule) {
   return estimate;
 }
 
-Estimate determinant(const OpView& op, const WorkRule& rule) {
-  // LU factorisation: 2/3 n^3 per matrix.
-  return make_estimate(op, rule, op.input(0).elements() * op.input(0).dim(-1) * (2.0 / 3.0),
+Estimate cubic(const OpView& op, const WorkRule& rule) {
+  return make_estimate(op, rule, rule.flops * op.input(0).elements() * op.input(0).dim(-1),
                        all_bytes(op));
 }
 

@@ -82,7 +82,7 @@ EstimateFunction gathered;     ///< reads as many bytes of the data as it writes
 
 // --- Others -------------------------------------------------------------------------------------
 EstimateFunction einsum;       ///< attribute "equation"
-EstimateFunction determinant;  ///< by factorisation; inverses too
+EstimateFunction cubic;        ///< rule.flops n^3 for each matrix of n columns of the first input
 
 }  // namespace work
 
@@ -126,5 +126,11 @@ inline constexpr WorkRule kConversion = {work::converted, OpClass::elementwise, 
 [[nodiscard]] constexpr WorkRule generates(double flops) {
   return {work::write_only, OpClass::elementwise, flops};
 }
+/// `flops` n^3 for each matrix. A factorisation takes 2/3, Cholesky's 1/3, an inverse 2 (LAPACK
+/// Working Note 41).
+[[nodiscard]] constexpr WorkRule cubic(double flops) {
+  return {work::cubic, OpClass::matmul, flops};
+}
+inline constexpr WorkRule kFactorisation = cubic(2.0 / 3);
 
 }  // namespace berth::ops

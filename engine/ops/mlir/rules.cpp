@@ -166,7 +166,7 @@ constexpr Row kNamed[] = {
     {"stablehlo.batch_norm_training", normalization(8)},
     {"stablehlo.bitcast_convert", kView},
     {"stablehlo.broadcast_in_dim", copies()},
-    {"stablehlo.cholesky", {work::determinant, OpClass::matmul}},
+    {"stablehlo.cholesky", cubic(1.0 / 3)},
     {"stablehlo.concatenate", copies()},
     {"stablehlo.constant", kSource},
     {"stablehlo.convolution", convolution(by_attributes)},

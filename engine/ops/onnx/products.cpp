@@ -202,10 +202,10 @@ constexpr WorkRule product(EstimateFunction* estimate) {
 }
 
 constexpr Row kOps[] = {
-    {"Det", nullptr, product(work::determinant)},
+    {"Det", nullptr, kFactorisation},
     {"Einsum", einsum, product(work::einsum)},
     {"Gemm", gemm, product(gemm_work)},
-    {"Inverse", nullptr, product(work::determinant)},
+    {"Inverse", nullptr, cubic(2)},
     {"MatMul", matmul, product(matmul_work)},
     {"MatMulInteger", matmul_integer, product(matmul_work)},
     {"Matmul", matmul, product(matmul_work)},
@@ -217,7 +217,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.FusedMatMulActivation", fused_matmul, product(matmul_work)},
     {"com.microsoft.GemmFastGelu", matmul, product(gemm_work)},
     {"com.microsoft.GemmFloat8", gemm_float8, product(gemm_work)},
-    {"com.microsoft.Inverse", rule::like_first, product(work::determinant)},
+    {"com.microsoft.Inverse", rule::like_first, cubic(2)},
     {"com.microsoft.MatMulBlockQuantizedFp4Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBlockQuantizedFp8Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBnb4", matmul_n_bits, product(packed_matmul_work)},

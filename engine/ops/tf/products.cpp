@@ -136,24 +136,22 @@ Estimate sparse_matmul_work(const OpView& op, const WorkRule& rule) {
   const double columns = op.output(0).dim(1);
   return work::make_estimate(op, rule, 2 * op.input(1).elements() * columns, work::all_bytes(op));
 }
-/// rule.flops times the elements of the matrices times their rows: per matrix, rule.flops n^3.
-Estimate cubic_work(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, rule.flops * op.input(0).elements() * op.input(0).dim(-1),
-                             work::all_bytes(op));
-}
 /// A triangle [.., n, n] and right sides [.., n, k]: n multiply-adds for two of their elements.
 Estimate triangular_work(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, op.output(0).elements() * op.input(0).dim(-1),
                              work::all_bytes(op));
 }
+/// Matrices [.., n, n], factored, and right sides [.., n, k], solved for both triangles.
+Estimate solve_work(const OpView& op, const WorkRule& rule) {
+  Estimate estimate = work::cubic(op, rule);
+  estimate.work.flops += 2 * op.output(0).elements() * op.input(0).dim(-1);
+  return estimate;
+}
 constexpr WorkRule kMatMul{matmul_work, OpClass::matmul};
 constexpr WorkRule kSparseMatMul{sparse_matmul_work, OpClass::matmul};
 constexpr WorkRule kEinsum{work::einsum, OpClass::matmul};
-constexpr WorkRule kFactorisation{work::determinant, OpClass::matmul};
+constexpr WorkRule kSolve{solve_work, OpClass::matmul, kFactorisation.flops};
 constexpr WorkRule kTriangular{triangular_work, OpClass::matmul};
-constexpr WorkRule cubic(double flops) {
-  return {cubic_work, OpClass::matmul, flops};
-}
 
 // Six products and a solve of Pade's approximant, and a few squarings (Higham, SIAM J. Matrix Anal.
 // 2005).
@@ -188,7 +186,7 @@ constexpr Row kOps[] = {
     {"BatchMatMul", "output:T", batch_matmul, kMatMul},
     {"BatchMatMulV2", "output:T", batch_matmul, kMatMul},
     {"BatchMatMulV3", "output:Tout", batch_matmul, kMatMul},
-    {"Cholesky", "output:T", rule::like_first, kFactorisation},
+    {"Cholesky", "output:T", rule::like_first, cubic(1.0 / 3)},
     {"CholeskyGrad", "output:T", rule::like_first, cubic(2)},
     {"Eig", "e:Tout v:Tout", eigenvalues, cubic(25)},
     {"Einsum", "output:T", einsum, kEinsum},
@@ -206,9 +204,9 @@ constexpr Row kOps[] = {
     {"MatMul", "product:T", matmul, kMatMul},
     {"MatrixDeterminant", "output:T", matrix_determinant, kFactorisation},
     {"MatrixExponential", "output:T", rule::like_first, kMatrixExponential},
-    {"MatrixInverse", "output:T", rule::like_first, kFactorisation},
+    {"MatrixInverse", "output:T", rule::like_first, cubic(2)},
     {"MatrixLogarithm", "output:T", rule::like_first, kMatrixLogarithm},
-    {"MatrixSolve", "output:T", rule::like_second, kFactorisation},
+    {"MatrixSolve", "output:T", rule::like_second, kSolve},
     {"MatrixSolveLs", "output:T", least_squares, cubic(2)},
     {"MatrixSquareRoot", "output:T", rule::like_first, kMatrixLogarithm},
     {"MatrixTriangularSolve", "output:T", rule::like_second, kTriangular},

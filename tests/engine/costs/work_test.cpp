@@ -153,6 +153,23 @@ TEST_CASE("work of matrix products") {
   }
 }
 
+TEST_CASE("work of factored matrices: n^3 by what is made of them") {
+  const TensorInfo matrices = tensor({2, 30, 30}), sides = tensor({2, 30, 7});
+  const auto flops = [&](const char* dialect, const char* type, std::optional<TensorInfo> right) {
+    OneOp op{type, {matrices}, {right ? *right : matrices}};
+    if (right) op.inputs.emplace_back(right);
+    op.dialect = dialect;
+    return op.work().flops;
+  };
+  const double cube = 2.0 * 30 * 30 * 30;
+  CHECK(flops("onnx", "Det", {}) == doctest::Approx(cube * 2 / 3));
+  CHECK(flops("tf", "Lu", {}) == doctest::Approx(cube * 2 / 3));
+  CHECK(flops("tf", "Cholesky", {}) == doctest::Approx(cube / 3));
+  CHECK(flops("tf", "MatrixInverse", {}) == doctest::Approx(cube * 2));
+  CHECK(flops("onnx", "com.microsoft.Inverse", {}) == doctest::Approx(cube * 2));
+  CHECK(flops("tf", "MatrixSolve", sides) == doctest::Approx(cube * 2 / 3 + 2.0 * 2 * 30 * 30 * 7));
+}
+
 TEST_CASE("work of Einsum follows its equation") {
   const auto einsum = [](const std::string& equation, const std::vector<Shape>& shapes,
                          const Shape& result) {
