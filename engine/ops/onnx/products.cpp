@@ -106,9 +106,14 @@ void einsum(OpContext& op) {
 double inner_dim(const OpView& op, const TensorView& a, const TensorView& b) {
   const bool trans_a = op.integer("transA", 0) != 0;
   const bool trans_b = op.integer("transB", 0) != 0;
-  const double from_a = a.dim(trans_a && a.rank() > 1 ? -2 : -1);
+  const auto rows = [&](const TensorView& operand, const char* batched) {
+    if (operand.rank() < 2) return operand.dim(-1);
+    // Of a batched operand see unbatched().
+    return operand.dim(operand.rank() > 2 && op.integer(batched, 0) != 0 ? 0 : -2);
+  };
+  const double from_a = trans_a ? rows(a, "transBatchA") : a.dim(-1);
   if (!std::isnan(from_a)) return from_a;
-  return b.dim(!trans_b && b.rank() > 1 ? -2 : -1);
+  return trans_b ? b.dim(-1) : rows(b, "transBatchB");
 }
 
 /// A matrix on the right takes all rows of the left at once.
