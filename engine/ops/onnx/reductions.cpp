@@ -139,6 +139,14 @@ void non_max_suppression(OpContext& op) {
   op.set(0, kInt64, {op.chosen(multiply_dims(lines, each)), 3});
 }
 
+/// Lines along one axis, each sorted for itself.
+Estimate top_k_work(const OpView& op, const WorkRule& rule) {
+  const int axis = static_cast<int>(op.integer("axis", -1));
+  const double kept = known_or(op.output(0).dim(axis), op.input(0).dim(axis));
+  return work::make_estimate(op, rule, selection_flops(op.input(0).elements(), kept),
+                             work::all_bytes(op));
+}
+
 Estimate selection_work(const OpView& op, const WorkRule& rule) {
   const double candidates = op.input(0).elements();
   const double kept = known_or(op.output(0).elements(), candidates);
@@ -188,7 +196,7 @@ constexpr Row kOps[] = {
     {"ReduceSum", rule::reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
     {"ReduceSumSquare", rule::reduce, reduction(2)},
     {"STFT", short_time_fourier, kFourier},
-    {"TopK", top_k, kSelection},
+    {"TopK", top_k, {top_k_work, OpClass::reduction}},
     {"Unique", unique, kSelection},
     {"com.microsoft.Irfft", inverse_real_fourier, kFourier},
     {"com.microsoft.ReduceSumInteger", reduce_integers, reduction(1)},

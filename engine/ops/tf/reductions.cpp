@@ -180,10 +180,14 @@ void approximate_top_k(OpContext& op) {
 }
 
 Estimate selection_work(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(
-      op, rule, selection_flops(op.input(0).elements(), op.output(0).dim(-1)), work::all_bytes(op));
+  const int axis = static_cast<int>(op.integer("reduction_dimension", -1));
+  return work::make_estimate(op, rule,
+                             selection_flops(op.input(0).elements(), op.output(0).dim(axis)),
+                             work::all_bytes(op));
 }
 constexpr WorkRule kSelection{selection_work, OpClass::reduction};
+/// Each pass compares about half as many as the last.
+constexpr WorkRule kNthElement = reduction(2);
 /// Sorting, and each candidate compared with those kept so far: the overlap of two boxes each.
 Estimate suppression_work(const OpView& op, const WorkRule& rule) {
   const double scores = op.input(1).elements();
@@ -228,7 +232,7 @@ constexpr Row kOps[] = {
     {"NonMaxSuppressionV5", "selected_indices:=int32 selected_scores:T valid_outputs:=int32",
      non_max_suppression_counted, kSuppression},
     {"NonMaxSuppressionWithOverlaps", "selected_indices:=int32", non_max_suppression, kSuppression},
-    {"NthElement", "values:T", nth_element, kSelection},
+    {"NthElement", "values:T", nth_element, kNthElement},
     {"Prod", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::product>},
     {"RaggedBincount", "output:T", ragged_bincount, kBinsByValues},
     {"SegmentMax", "output:T", segment, reduction(1)},

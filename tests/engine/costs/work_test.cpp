@@ -164,6 +164,22 @@ TEST_CASE("work of TensorFlow's recurrent layers: each step is launched and read
   CHECK(cudnn("gru", true).bytes - cudnn("rnn_tanh", true).bytes == 19.0 * 4 * 2 * 256 * 256 * 4);
 }
 
+TEST_CASE("work of the first k: each line is sorted for itself") {
+  const auto flops = [](const char* dialect, const char* type, const Shape& kept,
+                        std::vector<std::pair<std::string, AttributeValue>> attributes = {}) {
+    OneOp op{type, {tensor({64, 32}), tensor({1}, DType::i64)}, {tensor(kept)}, attributes};
+    op.dialect = dialect;
+    return op.work().flops;
+  };
+  CHECK(flops("onnx", "TopK", {64, 8}) == 64.0 * 32 * 3);
+  CHECK(flops("onnx", "TopK", {16, 32}, {{"axis", std::int64_t{0}}}) == 64.0 * 32 * 4);
+  CHECK(flops("onnx", "TopK", {64, kUnknownDim}) == 64.0 * 32 * 5);
+  CHECK(flops("tf", "TopKV2", {64, 8}) == 64.0 * 32 * 3);
+  CHECK(flops("tf", "ApproxTopK", {16, 32}, {{"reduction_dimension", std::int64_t{0}}}) ==
+        64.0 * 32 * 4);
+  CHECK(flops("tf", "NthElement", {64}) == 64.0 * 32 * 2);
+}
+
 TEST_CASE("work of other ops") {
   SUBCASE("pooling counts its windows") {
     CHECK(OneOp{"MaxPool",
