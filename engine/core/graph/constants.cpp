@@ -1,4 +1,5 @@
 // Graphs in which some ops are constants of the step.
+#include <algorithm>
 #include <unordered_map>
 
 #include "berth/error.h"
@@ -56,7 +57,8 @@ void loosen_classes(Data& data) {
   }
 }
 
-/// By tensor: the parameters that reside for what a constant makes.
+/// By tensor: the parameters that reside for what a constant makes, each once whatever the ways to
+/// it, which may be as many as 2 to the number of views.
 template <typename Data>
 Rows<TensorId> kept_tensors(const Data& data) {
   std::vector<std::vector<TensorId>> kept(data.makers.size());
@@ -77,6 +79,8 @@ Rows<TensorId> kept_tensors(const Data& data) {
           list.insert(list.end(), more.begin(), more.end());
         }
       }
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
     }
   }
   Rows<TensorId> rows;

@@ -158,6 +158,20 @@ TEST_CASE("views of one weight are one parameter") {
   CHECK(graph->shared_parameters()[0].tensor == weight);
 }
 
+TEST_CASE("a parameter counts once, however many ways of views lead to it") {
+  Model model;
+  TensorId view = model.made("w", "Constant", kWeight, {});
+  for (int i = 0; i < 18; ++i) {
+    view = model.made("view" + std::to_string(i), "Reshape", kWeight, {view, view});
+  }
+  model.made("y", "MatMul", kRow, {model.row, view});
+  const auto graph = model.folded();
+  const TensorId read = graph->inputs(op(*graph, "y"))[1];
+  CHECK(graph->is_constant(graph->maker(read)));
+  CHECK(graph->kept_for(read).size() == 1);
+  CHECK(graph->read_bytes(read) == kHalf);
+}
+
 TEST_CASE("weights that a kernel dequantises stay quantised") {
   const TensorInfo four{DType::i4, true, {1024, 1024}, kUnknownBytes};
   const TensorInfo scales{DType::f16, true, {32, 1024}, kUnknownBytes};
