@@ -32,7 +32,8 @@ void sleep_until(double until_us) {
 
 }  // namespace
 
-Copier::Copier(const EmulatedLink& link) : link_(link), thread_(runtime::begin_thread([this] { work(); })) {}
+Copier::Copier(const EmulatedLink& link)
+    : link_(link), thread_(runtime::begin_thread([this] { work(); })) {}
 
 Copier::~Copier() {
   {

@@ -16,8 +16,9 @@ template <typename Work>
   try {
     return std::thread(std::forward<Work>(work));
   } catch (const std::system_error& error) {
-    throw Error(ErrorCode::io, cat("the system starts no more threads for devices (", error.what(),
-                                   "); use fewer devices, or raise the limit on threads or memory"));
+    throw Error(ErrorCode::io,
+                cat("the system starts no more threads for devices (", error.what(),
+                    "); use fewer devices, or raise the limit on threads or memory"));
   }
 }
 

@@ -81,8 +81,8 @@ EstimateFunction converted;    ///< per_output, or nothing where the input has t
 EstimateFunction gathered;     ///< reads as many bytes of the data as it writes, and the indices
 
 // --- Others -------------------------------------------------------------------------------------
-EstimateFunction einsum;       ///< attribute "equation"
-EstimateFunction cubic;        ///< rule.flops n^3 for each matrix of n columns of the first input
+EstimateFunction einsum;  ///< attribute "equation"
+EstimateFunction cubic;   ///< rule.flops n^3 for each matrix of n columns of the first input
 
 }  // namespace work
 

@@ -425,7 +425,7 @@ class Writer {
   }
 
   const ReplicaSource& source_;
-  std::vector<std::string> devices_;  // TensorFlow's names
+  std::vector<std::string> devices_;                         // TensorFlow's names
   std::unordered_map<std::string_view, std::size_t> index_;  // of the file's nodes
   std::vector<NodeId> node_of_;                              // of the program, by the file's node
   std::map<TensorId, std::size_t> gradient_of_;

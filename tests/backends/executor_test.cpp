@@ -73,7 +73,8 @@ std::vector<float> floats(const TensorContent& content) {
   return {first, first + content.bytes.size() / sizeof(float)};
 }
 
-TEST_CASE("an executor whose threads the system does not start says so, and ends those it started") {
+TEST_CASE(
+    "an executor whose threads the system does not start says so, and ends those it started") {
   const auto cluster = stand_in_cluster(3);
   StandIn runtime(*cluster);
   for (const int left : {0, 2}) {

@@ -64,10 +64,9 @@ Estimate recurrent_work(const OpView& op, const WorkRule& rule) {
   shape.gates = rule.flops;
   // Workspace: the input's products with W for all steps, made at once.
   const double gates = shape.steps * shape.directions * shape.batch * shape.gates * shape.hidden;
-  return work::with_steps(
-      work::make_estimate(op, rule, recurrent_flops(shape), work::all_bytes(op),
-                          gates * work::element_bytes(op.output(0).dtype())),
-      shape.steps, shape.directions, r.bytes());
+  return work::with_steps(work::make_estimate(op, rule, recurrent_flops(shape), work::all_bytes(op),
+                                              gates * work::element_bytes(op.output(0).dtype())),
+                          shape.steps, shape.directions, r.bytes());
 }
 
 Estimate causal_convolution_work(const OpView& op, const WorkRule& rule) {

@@ -75,9 +75,8 @@ Estimate gru_cell_work(const OpView& op, const WorkRule& rule) {
 Estimate block_work(const OpView& op, const WorkRule& rule) {
   const TensorView x = op.input(1), weights = op.input(4);
   const double recurrent = op.input(2).dim(1) / weights.dim(0);
-  return work::with_steps(
-      through_weights(op, rule, x.dim(0) * x.dim(1), weights.elements()), x.dim(0), /*layers=*/1,
-      known_or(recurrent, 0) * weights.bytes());
+  return work::with_steps(through_weights(op, rule, x.dim(0) * x.dim(1), weights.elements()),
+                          x.dim(0), /*layers=*/1, known_or(recurrent, 0) * weights.bytes());
 }
 /// x [time, batch, in], states [layers * directions, batch, size], all weights at input 3.
 Estimate sequence_work(const OpView& op, const WorkRule& rule) {
@@ -87,9 +86,9 @@ Estimate sequence_work(const OpView& op, const WorkRule& rule) {
   const double layers = state.dim(0);
   const double recurrent =
       layers * gates * state.dim(2) * state.dim(2) * work::element_bytes(op.input(3).dtype());
-  return work::with_steps(
-      through_weights(op, rule, x.dim(0) * x.dim(1), op.input(3).elements()),
-      x.dim(op.integer("time_major", 1) != 0 ? 0 : 1), layers, known_or(recurrent, 0));
+  return work::with_steps(through_weights(op, rule, x.dim(0) * x.dim(1), op.input(3).elements()),
+                          x.dim(op.integer("time_major", 1) != 0 ? 0 : 1), layers,
+                          known_or(recurrent, 0));
 }
 constexpr WorkRule layer(EstimateFunction* estimate, double products) {
   return {estimate, OpClass::recurrent, products};

@@ -133,7 +133,8 @@ TEST_CASE("work of recurrent layers") {
   }
 }
 
-TEST_CASE("work of TensorFlow's recurrent layers: each step is launched and reads its weights again") {
+TEST_CASE(
+    "work of TensorFlow's recurrent layers: each step is launched and reads its weights again") {
   const auto in_tf = [](OneOp op) {
     op.dialect = "tf";
     return op.work();
@@ -149,7 +150,8 @@ TEST_CASE("work of TensorFlow's recurrent layers: each step is launched and read
   const Work layer = block("BlockLSTMV2");
   CHECK(layer.launches == 20);
   CHECK(layer.flops == 2.0 * 20 * 8 * 356 * 1024);
-  const double once = 8 + 4.0 * (20 * 8 * 100 + 2 * 8 * 256 + 356 * 1024 + 3 * 256 + 1024 + 20 * 8 * 256);
+  const double once =
+      8 + 4.0 * (20 * 8 * 100 + 2 * 8 * 256 + 356 * 1024 + 3 * 256 + 1024 + 20 * 8 * 256);
   CHECK(layer.bytes == once + 19 * recurrent);
   CHECK(block("BlockLSTMGradV2").launches == 20);
   const auto cudnn = [&](const char* mode, bool time_major) {

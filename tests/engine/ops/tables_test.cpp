@@ -150,7 +150,7 @@ TEST_CASE("a folded number is rounded to the type of its tensor") {
   CHECK(times(onnx::kDouble, 10, 0.7F) < 7);
   CHECK(times(onnx::kFloat, 1e30, 1e30) == std::numeric_limits<double>::infinity());
   CHECK(times(onnx::kFloat, 1e-25, 1e-25) == 0);
-  CHECK(times(onnx::kFloat16, 3, 683) == 2048);     // 2049 lies between two, of which 2048 is even
+  CHECK(times(onnx::kFloat16, 3, 683) == 2048);  // 2049 lies between two, of which 2048 is even
   CHECK(times(onnx::kFloat16, 1, 65520) == std::numeric_limits<double>::infinity());
   CHECK(times(onnx::kFloat16, 1, 0x1.8p-24) == 0x1p-23);
   CHECK(times(onnx::kBfloat16, 1, 257) == 256);

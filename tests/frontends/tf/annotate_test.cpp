@@ -167,8 +167,9 @@ TEST_CASE("devices are named as TensorFlow names them") {
 TEST_CASE("a placement on a device that TensorFlow cannot tell apart or does not know is refused") {
   const auto cluster = machine({"gpu:1", "/device:GPU:1", "cpu:0"});
   CHECK_NOTHROW(static_cast<void>(tensorflow_devices(*cluster, {0, 2, 0})));
-  expect_error(ErrorCode::unsupported, {"'gpu:1'", "'/device:GPU:1'", "another name"},
-               [&] { static_cast<void>(tensorflow_devices(*cluster, {0, 1, 2})); });
+  expect_error(ErrorCode::unsupported, {"'gpu:1'", "'/device:GPU:1'", "another name"}, [&] {
+    static_cast<void>(tensorflow_devices(*cluster, {0, 1, 2}));
+  });
   Device host, npu;
   host.name = host.kind = "cpu";
   host.host = true;
@@ -176,8 +177,9 @@ TEST_CASE("a placement on a device that TensorFlow cannot tell apart or does not
   npu.runs.types = {"MatMul"};
   const Cluster phone("phone", {host, npu}, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
   CHECK_NOTHROW(static_cast<void>(tensorflow_devices(phone, {0, 0})));
-  expect_error(ErrorCode::unsupported, {"npu", "neural processor", "--for tensorflow"},
-               [&] { static_cast<void>(tensorflow_devices(phone, {0, 1})); });
+  expect_error(ErrorCode::unsupported, {"npu", "neural processor", "--for tensorflow"}, [&] {
+    static_cast<void>(tensorflow_devices(phone, {0, 1}));
+  });
 }
 
 TEST_CASE("weights go where they are read") {
