@@ -15,6 +15,7 @@
 #include "berth/problem.h"
 #include "berth/run.h"
 #include "berth/settings.h"
+#include "costs/cost_table.h"
 #include "objects.h"
 
 using namespace berth;
@@ -26,16 +27,10 @@ constexpr berth_place_options kPlaceDefaults = BERTH_PLACE_OPTIONS_INIT;
 /// Costs that the caller was asked for, over Berth's own.
 std::shared_ptr<const Costs> asked_costs(const berth_problem_options& options, const Graph& graph,
                                          const Cluster& cluster, const Costs& own) {
-  std::vector<std::vector<double>> us(static_cast<std::size_t>(cluster.kind_count()));
-  std::vector<std::int64_t> workspace;
-  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-    const auto row = own.of_kind(kind);
-    us[static_cast<std::size_t>(kind)].assign(row.begin(), row.end());
-  }
+  CostTable table(own);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    workspace.push_back(own.workspace_bytes(op));
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-      double& cost = us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)];
+      double& cost = table.cost_us(op, kind);
       const std::string& name = cluster.kind_name(kind);
       const berth_status status = options.cost(options.user, op, c::borrow(name), &cost);
       if (status != BERTH_OK) {
@@ -49,7 +44,8 @@ std::shared_ptr<const Costs> asked_costs(const berth_problem_options& options, c
       }
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), "callback");
+  table.source = "callback";
+  return std::move(table).costs();
 }
 
 /// The settings with what the caller of one call says over them.

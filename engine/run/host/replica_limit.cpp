@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "replicas/owners.h"
 
 namespace berth {
@@ -42,15 +43,14 @@ std::shared_ptr<const Cluster> best_part(const Cluster& cluster, std::size_t cou
 
 /// The same, but for these ops, which take no time.
 std::shared_ptr<const Costs> without(const Costs& costs, const std::vector<bool>& left_out) {
-  std::vector<std::vector<double>> us;
-  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-    const auto of_kind = costs.of_kind(kind);
-    us.emplace_back(of_kind.begin(), of_kind.end());
+  CostTable table(costs);
+  for (std::vector<double>& us : table.us) {
     for (std::size_t op = 0; op < left_out.size(); ++op) {
-      if (left_out[op] && us.back()[op] < kCannotRun) us.back()[op] = 0;
+      if (left_out[op] && us[op] < kCannotRun) us[op] = 0;
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), costs.source());
+  table.workspace_bytes.clear();
+  return std::move(table).costs();
 }
 
 /// 0 where the model does not come at that size.

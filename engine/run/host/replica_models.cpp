@@ -10,6 +10,7 @@
 #include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "host/load_parts.h"
 
 namespace berth {
@@ -99,20 +100,19 @@ std::shared_ptr<const Costs> ReplicaModels::costs_at(const Graph& graph) const {
   auto roofline = Costs::roofline(graph, *cluster_);
   if (roofline_ == nullptr) return roofline;
   const Costs& whole = *sizes_.at(batch_).costs;
-  std::vector<std::vector<double>> us(at(whole.kind_count()));
-  std::vector<std::int64_t> workspace;
+  CostTable table(whole);
   for (KindId kind = 0; kind < whole.kind_count(); ++kind) {
     for (OpId op = 0; op < graph.op_count(); ++op) {
       const double before = roofline_->op_us(op, kind), after = roofline->op_us(op, kind);
       const bool follows = before > 0 && before < kCannotRun && after < kCannotRun;
-      const double known = whole.op_us(op, kind);
-      us[at(kind)].push_back(follows && known < kCannotRun ? known * after / before : known);
+      double& us = table.cost_us(op, kind);
+      if (follows && us < kCannotRun) us *= after / before;
     }
   }
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    workspace.push_back(roofline->workspace_bytes(op));
+    table.workspace_bytes[at(op)] = roofline->workspace_bytes(op);
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), whole.source());
+  return std::move(table).costs();
 }
 
 const SizedModel& ReplicaModels::at_size(std::int64_t samples) {

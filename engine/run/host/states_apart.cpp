@@ -4,6 +4,7 @@
 #include "berth/sdk/carried_states.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "support/units.h"
 
 namespace berth {
@@ -31,18 +32,10 @@ std::string note_of(const Graph& graph, const std::vector<Graph::State>& states)
 }  // namespace
 
 std::shared_ptr<const Costs> with_free_ops(const Costs& costs, OpId count) {
-  std::vector<std::vector<double>> us;
-  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-    const auto of_kind = costs.of_kind(kind);
-    us.emplace_back(of_kind.begin(), of_kind.end()).resize(at(count), 0);
-  }
-  std::vector<std::int64_t> workspace;
-  const auto before = static_cast<OpId>(costs.of_kind(0).size());
-  for (OpId op = 0; op < before; ++op) workspace.push_back(costs.workspace_bytes(op));
-  workspace.resize(at(count), 0);
-  const auto joined = costs.joined();
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source(),
-                                       std::vector(joined.begin(), joined.end()));
+  CostTable table(costs);
+  for (std::vector<double>& us : table.us) us.resize(at(count), 0);
+  table.workspace_bytes.resize(at(count), 0);
+  return std::move(table).costs();
 }
 
 std::optional<StatesApart> states_apart(const Graph& graph, const Cluster& cluster,

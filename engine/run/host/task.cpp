@@ -9,6 +9,7 @@
 #include "berth/sdk/ops/constants.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "host/joined.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
@@ -62,25 +63,19 @@ bool may_be_on_host(const Cluster& cluster, const Costs& costs, const Constraint
 std::shared_ptr<const Costs> with_inputs_on_host(const Graph& graph, const Cluster& cluster,
                                                  const Costs& costs,
                                                  const Constraints* constraints) {
-  std::vector<std::vector<double>> us;
-  std::vector<std::int64_t> workspace;
-  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-    const auto of_kind = costs.of_kind(kind);
-    us.emplace_back(of_kind.begin(), of_kind.end());
-  }
+  CostTable table(costs);
   bool changed = false;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    workspace.push_back(costs.workspace_bytes(op));
     if (!graph.is_input(op) || !is_alone(graph, constraints, op)) continue;
     if (!may_be_on_host(cluster, costs, constraints, op)) continue;
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
       if (cluster.kind_device(kind).host) continue;
-      us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] = kCannotRun;
+      table.cost_us(op, kind) = kCannotRun;
       changed = true;
     }
   }
   if (!changed) return nullptr;
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
+  return std::move(table).costs();
 }
 
 /// The rule that sends inputs to `where`. States are where the step leaves them.
@@ -181,18 +176,12 @@ bool has_own_model(const Tool& tool) {
 /// The costs where every device has the kernels: an op that the file's runtime leaves to hosts takes what
 /// it takes there. Text resides on hosts for all.
 std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& costs) {
-  std::vector<std::vector<double>> us;
-  std::vector<std::int64_t> workspace;
-  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-    const auto of_kind = costs.of_kind(kind);
-    us.emplace_back(of_kind.begin(), of_kind.end());
-  }
+  CostTable table(costs);
   const auto is_text = [&](TensorId tensor) {
     return tensor != kNoTensor &&
            (graph.dtype(tensor) == DType::string || graph.dtype(tensor) == DType::opaque);
   };
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    workspace.push_back(costs.workspace_bytes(op));
     const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
     if (!graph.stated_costs(op).empty() || !ops::lacks_gpu_kernel(graph, op) ||
         std::any_of(inputs.begin(), inputs.end(), is_text) ||
@@ -200,11 +189,12 @@ std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& c
       continue;
     }
     double least = kCannotRun;
-    for (const std::vector<double>& row : us) least = std::min(least, row[at(op)]);
-    for (std::vector<double>& row : us)
+    for (const std::vector<double>& row : table.us) least = std::min(least, row[at(op)]);
+    for (std::vector<double>& row : table.us) {
       row[at(op)] = row[at(op)] < kCannotRun ? row[at(op)] : least;
+    }
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
+  return std::move(table).costs();
 }
 
 /// The rules of settings and tool, the tool's costs in place of the others.
@@ -259,13 +249,13 @@ Task task_of(const Posed& before) {
   Posed posed = before;
   const Tool* const for_tool = tool_of(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
-  std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
-  if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   if (own_model) posed.graph = ops::with_views_of_parameters(std::move(posed.graph));
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
   if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
+  std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
+  if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   const ProblemOptions options = options_of(posed);
   std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
   rules.insert(rules.end(), joined.begin(), joined.end());

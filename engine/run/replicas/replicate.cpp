@@ -74,7 +74,7 @@ class Emitter {
     std::shared_ptr<const Graph> graph = builder_.build();
     graph = with_roles(*graph);
     step_.model.costs = std::make_shared<const Costs>(std::move(us_), std::move(workspace_),
-                                                      whole_.costs->source());
+                                                      whole_.costs->source(), joined());
     step_.model.graph = std::move(graph);
     return std::move(step_);
   }
@@ -91,6 +91,18 @@ class Emitter {
     return op == kNoOp || owners_.of_op.empty() ? Owners::kEverybody : owners_.of_op[at(op)];
   }
   static std::string prefix(std::size_t replica) { return cat("replica_", replica, "/"); }
+  /// What the model's costs count as work of others, where a replica computes both.
+  std::vector<Costs::Joined> joined() const {
+    std::vector<Costs::Joined> pairs;
+    for (std::size_t r = 0; r < copies_; ++r) {
+      const OpId first = static_cast<OpId>(r) * whole_.graph->op_count();
+      for (const auto& [op, with] : whole_.costs->joined()) {
+        if (computed_elsewhere(r, op) || computed_elsewhere(r, with)) continue;
+        pairs.push_back({first + op, first + with});
+      }
+    }
+    return pairs;
+  }
   /// The model in whose sizes the replica's op computes.
   const SizedModel& model(std::size_t replica, OpId op) const {
     return training_.whole[at(op)] ? whole_ : models_[replica];

@@ -9,6 +9,7 @@
 #include "berth/groups.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 
 namespace berth::reports {
 namespace {
@@ -31,21 +32,12 @@ double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId
 /// The same problem where `ops` take as long on the kind of `there` as they do on `here`.
 std::shared_ptr<const Problem> with_costs_of(const Problem& problem, const std::vector<OpId>& ops,
                                              DeviceId here, DeviceId there) {
-  const Costs& costs = problem.costs();
-  std::vector<std::vector<double>> us;
-  std::vector<std::int64_t> workspace;
-  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-    us.emplace_back(costs.of_kind(kind).begin(), costs.of_kind(kind).end());
-  }
-  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    workspace.push_back(costs.workspace_bytes(op));
-  }
+  CostTable table(problem.costs());
   const KindId from = problem.cluster().kind_of(here), to = problem.cluster().kind_of(there);
-  for (const OpId op : ops) us[at(to)][at(op)] = us[at(from)][at(op)];
-  return std::make_shared<const Problem>(
-      problem.shared_graph(), problem.shared_cluster(),
-      std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source()),
-      problem.shared_groups(), problem.options(), problem.constraints());
+  for (const OpId op : ops) table.cost_us(op, to) = table.cost_us(op, from);
+  return std::make_shared<const Problem>(problem.shared_graph(), problem.shared_cluster(),
+                                         std::move(table).costs(), problem.shared_groups(),
+                                         problem.options(), problem.constraints());
 }
 
 /// The same problem where transfers take no time.

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "berth/support/index.h"
+#include "costs/cost_table.h"
 
 namespace berth::writers {
 namespace {
@@ -77,30 +78,19 @@ std::int64_t chosen_by(const Graph& graph, OpId op) {
 /// The task's costs, with these bytes beside the workspace that ops have.
 class Workspaces {
  public:
-  explicit Workspaces(const ToolTask& task) : task_(task) {
-    for (OpId op = 0; op < task.graph.op_count(); ++op) {
-      bytes_.push_back(task.costs.workspace_bytes(op));
-    }
-  }
+  explicit Workspaces(const ToolTask& task) : graph_(task.graph), table_(task.costs) {}
   void add(const std::vector<OpId>& ops, std::int64_t bytes) {
     for (const OpId op : ops) {
-      if (!reads_parameters(task_.graph, op)) continue;
-      std::int64_t& its = bytes_[at(op)];
+      if (!reads_parameters(graph_, op)) continue;
+      std::int64_t& its = table_.workspace_bytes[at(op)];
       its = std::max(its, bytes);
     }
   }
-  [[nodiscard]] std::shared_ptr<const Costs> costs() && {
-    std::vector<std::vector<double>> us;
-    for (KindId kind = 0; kind < task_.costs.kind_count(); ++kind) {
-      const auto all = task_.costs.of_kind(kind);
-      us.emplace_back(all.begin(), all.end());
-    }
-    return std::make_shared<const Costs>(std::move(us), std::move(bytes_), task_.costs.source());
-  }
+  [[nodiscard]] std::shared_ptr<const Costs> costs() && { return std::move(table_).costs(); }
 
  private:
-  const ToolTask& task_;
-  std::vector<std::int64_t> bytes_;
+  const Graph& graph_;
+  CostTable table_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "berth/plan_writers.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "support/units.h"
 #include "writers/buffers.h"
 #include "writers/decoder.h"
@@ -124,12 +125,9 @@ ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
 
 /// What a host holds is computed on a GPU, to which its weights are sent in every step.
 std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main) {
-  std::vector<std::vector<double>> us;
-  std::vector<std::int64_t> workspace;
+  CostTable table(task.costs);
   const KindId kind_of_main = task.cluster.kind_of(main);
   for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
-    const auto all = task.costs.of_kind(kind);
-    us.emplace_back(all.begin(), all.end());
     if (!task.cluster.kind_device(kind).host) continue;
     for (DeviceId host = 0; host < task.cluster.device_count(); ++host) {
       if (task.cluster.kind_of(host) != kind) continue;
@@ -137,14 +135,12 @@ std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main) {
       for (OpId op = 0; op < task.graph.op_count(); ++op) {
         const double there = task.costs.op_us(op, kind_of_main);
         if (there >= kCannotRun) continue;
-        us.back()[at(op)] = there + static_cast<double>(task.graph.param_bytes(op)) / rate * 1e6;
+        table.cost_us(op, kind) =
+            there + static_cast<double>(task.graph.param_bytes(op)) / rate * 1e6;
       }
     }
   }
-  for (OpId op = 0; op < task.graph.op_count(); ++op) {
-    workspace.push_back(task.costs.workspace_bytes(op));
-  }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), task.costs.source());
+  return std::move(table).costs();
 }
 
 /// Blocks that a host holds are on the accelerator that computes them as far as what goes in and out is

@@ -198,7 +198,10 @@ TEST_CASE("what runs before the step has no work to be without a rule for") {
   CHECK(without_rule_text(*ops::fold_constants(graph)).empty());
 }
 
-TEST_CASE("a tool with a model of its own has a tied weight once, which the file turns around") {
+namespace {
+
+/// Words, a layer and a head that reads the words' table turned around.
+std::shared_ptr<const Graph> tied_model() {
   GraphBuilder builder("tied", "onnx");
   const TensorInfo info{DType::f32, true, {8, 8}, kUnknownBytes};
   const TensorId table = builder.add_parameter(info, "embed_tokens.weight");
@@ -214,7 +217,42 @@ TEST_CASE("a tool with a model of its own has a tied weight once, which the file
   add("/embed_tokens/MatMul", "MatMul", {x, table});
   add("/layers.0/MatMul", "MatMul", {last, builder.add_parameter(info, "layers.0.weight")});
   add("/lm_head/MatMul", "MatMul", {last, turned});
-  const auto graph = ops::fold_constants(builder.build());
+  return ops::fold_constants(builder.build());
+}
+
+}  // namespace
+
+TEST_CASE("costs count the same ops as work of others, whatever a task changes of them") {
+  const auto graph = tied_model();
+  const auto cluster = machine_of_words("l4+host");
+  const auto op = [&](const char* name) { return *graph->find_op(name); };
+  TaskParts parts;
+  parts.costs = std::make_shared<const Costs>(
+      std::vector<std::vector<double>>(
+          2, std::vector<double>(static_cast<std::size_t>(graph->op_count()), 1)),
+      std::vector<std::int64_t>{}, "profile",
+      std::vector<Costs::Joined>{{op("/lm_head/MatMul"), op("/layers.0/MatMul")}});
+  Engine engine({"/no/plugins"});
+  for (const char* const tool : {"", "onnxruntime", "accelerate", "llama.cpp", "vllm"}) {
+    CAPTURE(tool);
+    for (const char* const inputs : {"host", "any"}) {
+      CAPTURE(inputs);
+      Settings settings;
+      if (*tool != '\0') settings.tool = tool;
+      settings.inputs = inputs;
+      const Task task = make_task(engine, graph, cluster, settings, parts);
+      const auto joined = task.problem->costs().joined();
+      REQUIRE(joined.size() == 1);
+      CHECK(joined[0].op == op("/lm_head/MatMul"));
+      CHECK(joined[0].with == op("/layers.0/MatMul"));
+      if (!task.spilled) continue;
+      CHECK(task.spilled().problem->costs().joined().size() == 1);
+    }
+  }
+}
+
+TEST_CASE("a tool with a model of its own has a tied weight once, which the file turns around") {
+  const auto graph = tied_model();
   Engine engine({"/no/plugins"});
   Settings settings;
   const auto bytes_for = [&](const char* tool) {

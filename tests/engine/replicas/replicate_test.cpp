@@ -61,6 +61,30 @@ TEST_CASE("one replica is the plain step") {
   CHECK(a.peak_bytes == b.peak_bytes);
 }
 
+TEST_CASE("each replica counts the same ops as work of others") {
+  const auto cluster = Cluster::preset("k80x4");
+  const ReplicaPlan plan = parse_replica_plan("gpu:0=32,gpu:1=32", *cluster, 64);
+  SizedModel whole = sized(*cluster, 64);
+  const OpId count = whole.graph->op_count();
+  std::vector<std::vector<double>> us;
+  for (KindId kind = 0; kind < whole.costs->kind_count(); ++kind) {
+    us.emplace_back(static_cast<std::size_t>(count), 1.0);
+  }
+  whole.costs = std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>{}, "profile",
+                                              std::vector<Costs::Joined>{{3, 2}});
+  const Training training = study_training(*whole.graph, *sized(*cluster, 32).graph, 64);
+  const std::vector<SizedModel> halves(2, sized(*cluster, 32));
+  const Replicated step = replicate(training, whole, halves, *cluster, plan);
+  const Graph& graph = *step.model.graph;
+  const auto joined = step.model.costs->joined();
+  REQUIRE(joined.size() == 2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    const std::string replica = "replica_" + std::to_string(r) + "/";
+    CHECK(graph.op_name(joined[r].op) == replica + whole.graph->op_name(3));
+    CHECK(graph.op_name(joined[r].with) == replica + whole.graph->op_name(2));
+  }
+}
+
 TEST_CASE("replicas have their shares, the gathered rows the whole batch, the sums everybody's") {
   const auto cluster = Cluster::preset("k80x4");
   const ReplicaPlan plan = parse_replica_plan("gpu:0=48,gpu:1=16", *cluster, 64);
