@@ -71,16 +71,23 @@ void ConstraintCompiler::select(std::size_t rule) {
   }
   std::vector<OpId>& all = out_.ops_of_rule[rule];
   Constraints::Separation separation{rule, {}};
+  OpId constant = kNoOp;
   for (const OpSelector& selector : stated.ops) {
-    separation.parts.push_back(select_ops(graph_, cluster_, selector, name));
+    std::vector<OpId> ops = select_ops(graph_, cluster_, selector, name);
     // A constant is where it is read, whatever rules say of others.
-    std::erase_if(separation.parts.back(), [&](OpId op) { return graph_.is_constant(op); });
-    all.insert(all.end(), separation.parts.back().begin(), separation.parts.back().end());
+    std::erase_if(ops, [&](OpId op) {
+      if (graph_.is_constant(op)) constant = op;
+      return graph_.is_constant(op);
+    });
+    if (ops.empty() && stated.kind == Kind::separate) fail_for_constant(name, constant);
+    all.insert(all.end(), ops.begin(), ops.end());
+    separation.parts.push_back(std::move(ops));
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
 
   if (stated.kind == Kind::respect_devices) return respect(rule);
+  if (all.empty()) fail_for_constant(name, constant);
   if (stated.kind == Kind::separate) {
     if (stated.ops.size() == 1) {
       separation.parts.clear();

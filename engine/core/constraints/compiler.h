@@ -64,6 +64,7 @@ class ConstraintCompiler {
   [[nodiscard]] GroupId class_of(OpId op) const { return out_.classes->of(op); }
 
   // Throws an error that a user can act on (conflicts.cpp).
+  [[noreturn]] void fail_for_constant(const std::string& rule, OpId constant) const;
   [[noreturn]] void fail_without_device(GroupId of_classes) const;
   [[noreturn]] void fail_for_joined_parts(const Constraints::Separation& separation, OpId a,
                                           OpId b) const;

@@ -66,10 +66,10 @@ struct ConstraintRule {
 /// [thread-safe: immutable]
 class BERTH_EXPORT Constraints {
  public:
-  /// Throws Error(invalid_argument) for a rule that selects no op (the message lists similar
-  /// names), names no device of the cluster, or keeps more memory free than a device has. Throws
-  /// Error(infeasible) if no placement can obey all rules; the message shows the conflicting rules
-  /// as they were written.
+  /// Throws Error(invalid_argument) for a rule that selects no op (the message lists similar names)
+  /// or constants alone, which are where they are read, names no device of the cluster, or keeps
+  /// more memory free than a device has. Throws Error(infeasible) if no placement can obey all
+  /// rules; the message shows the conflicting rules as they were written.
   Constraints(const Graph& graph, const Cluster& cluster, const Costs& costs,
               std::vector<ConstraintRule> rules);
 

@@ -11,6 +11,7 @@ namespace berth {
 std::vector<ConstraintRule> joined_rules(const Graph& graph, const Costs& costs) {
   std::vector<ConstraintRule> rules;
   for (const Costs::Joined& pair : costs.joined()) {
+    if (graph.is_constant(pair.op) || graph.is_constant(pair.with)) continue;  // not of the step
     ConstraintRule rule;
     rule.kind = ConstraintRule::Kind::colocate;
     for (const OpId op : {pair.with, pair.op}) rule.ops.push_back({graph.op_name(op), {}, {}, {}});

@@ -63,8 +63,8 @@ void forbid(ToolRules& rules, std::vector<std::string> devices, std::string text
   rules.constraints.push_back(std::move(made));
 }
 
-void together(const ToolTask& task, ToolRules& rules, const std::vector<OpId>& ops,
-              std::string text) {
+void together(const ToolTask& task, ToolRules& rules, std::vector<OpId> ops, std::string text) {
+  std::erase_if(ops, [&](OpId op) { return task.graph.is_constant(op); });  // where they are read
   if (ops.size() < 2) return;
   rules.constraints.push_back(rule(task.graph, Kind::colocate, ops, {}, std::move(text)));
 }

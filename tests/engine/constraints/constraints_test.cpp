@@ -84,6 +84,25 @@ TEST_CASE("Constraints: classes join the model's co-location and the rules'") {
   CHECK(constraints->allowed(Chain::kIn, Chain::kCpu));
 }
 
+TEST_CASE(
+    "Constraints: a rule on constants of the step alone is refused, one on others too is kept") {
+  Chain chain;
+  std::vector<Graph::Constant> roles(static_cast<std::size_t>(chain.graph->op_count()),
+                                     Graph::Constant::no);
+  roles[Chain::kIn] = Graph::Constant::made;
+  chain.graph = chain.graph->with_constants(roles);
+  for (const ConstraintRule& alone :
+       {pin(named("in/x"), {"gpu:1"}), forbid(typed("In"), {"gpu:1"}), colocate({named("in/x")}),
+        separate({named("in/x"), named("out")})}) {
+    CAPTURE(to_text(alone));
+    expect_error(ErrorCode::invalid_argument,
+                 {"selects only constants of the step, such as 'in/x'", "'a/1'", "without folding"},
+                 [&] { static_cast<void>(chain.constraints({alone})); });
+  }
+  const auto kept = chain.constraints({pin(like(".*"), {"gpu:1"})});
+  CHECK(kept->ops_of(0).size() == 5);
+}
+
 TEST_CASE("Constraints: memory margins") {
   const Chain chain;
   CHECK(memory_margin_rule("10%", {}).margin_share == doctest::Approx(0.1));
