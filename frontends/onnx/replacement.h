@@ -7,7 +7,7 @@
 
 namespace berth::onnx_frontend {
 
-/// Writes beside the target, then renames. Compresses where the target's name ends in ".gz". Throws
+/// Writes beside the target, then renames, as write_file does (berth/files.h). Compresses where the target's name ends in ".gz". Throws
 /// Error(io).
 class Replacement {
  public:
@@ -22,7 +22,7 @@ class Replacement {
 
  private:
   void write_now(std::string_view bytes);
-  [[noreturn]] void refuse() const;
+  [[noreturn]] void refuse(int error) const;
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;

@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/sdk/gzip.h"
+#include "berth/support/replaced_file.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -136,13 +137,16 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
     if (error != 0) fail(path, "cannot be written", error);
     return;
   }
-  // A link keeps its target: the file behind it is replaced.
-  const std::filesystem::path target =
-      std::filesystem::is_regular_file(status) ? std::filesystem::canonical(path) : path;
+  // A link keeps its target: the file behind it is replaced, or made.
+  std::error_code link_error;
+  const std::filesystem::path target = behind_links(path, link_error);
+  if (link_error) fail(path, "cannot be created", link_error.value());
   std::string temporary;
   Descriptor file(create_unnamed(target, temporary));
   if (file.get() < 0) fail(path, "cannot be created", errno);
-  int error = write_all(file.get(), content);
+  // Before there is anything to read in it.
+  int error = keep_permissions(file.get(), target);
+  if (error == 0) error = write_all(file.get(), content);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   if (error == 0 && temporary.empty()) error = give_name(file.get(), target, temporary);
   const int close_error = file.close();

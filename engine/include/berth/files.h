@@ -32,8 +32,8 @@ namespace berth {
 [[nodiscard]] BERTH_EXPORT std::string read_text(const std::filesystem::path& path);
 /// Throws Error(invalid_file), saying how to get the file itself, where `content` is such a pointer.
 BERTH_EXPORT void refuse_lfs_pointer(std::string_view content, const std::string& file);
-/// Writes a temporary file, then renames it. Throws Error(io) naming the path and the system's
-/// reason.
+/// Writes a temporary file, then renames it, behind links and with the permissions of the old file.
+/// Throws Error(io) naming the path and the system's reason.
 BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Reads berth.graph/1. An edge without "output" is a control edge.

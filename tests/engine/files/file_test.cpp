@@ -50,6 +50,31 @@ TEST_CASE("write_file and read_file") {
     CHECK(std::filesystem::is_symlink(path));
     CHECK(read_file(folder / "real") == "new");
   }
+  SUBCASE("a link to what is not there yet stays, and its target is made") {
+    std::filesystem::create_directory(folder / "sub");
+    std::filesystem::create_symlink("../real", folder / "sub/link");
+    std::filesystem::create_symlink("sub/link", path);
+    write_file(path, "new");
+    CHECK(std::filesystem::is_symlink(path));
+    CHECK(std::filesystem::is_symlink(folder / "sub/link"));
+    CHECK(read_file(folder / "real") == "new");
+  }
+  SUBCASE("links in a circle are an error") {
+    std::filesystem::create_symlink("a.json", folder / "b.json");
+    std::filesystem::create_symlink("b.json", path);
+    test::expect_error(ErrorCode::io, {"a.json", "levels of symbolic links"},
+                       [&] { write_file(path, "x"); });
+    CHECK(std::filesystem::is_symlink(path));
+  }
+  SUBCASE("a file that is replaced keeps its permissions") {
+    constexpr auto kOwner =
+        std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    write_file(path, "old");
+    std::filesystem::permissions(path, kOwner);
+    write_file(path, "new");
+    CHECK(std::filesystem::status(path).permissions() == kOwner);
+    CHECK(read_file(path) == "new");
+  }
   SUBCASE("a process that is killed while it writes leaves the old file and nothing else") {
     const int unnamed = ::open(folder.path().c_str(), O_WRONLY | O_TMPFILE, 0600);
     if (unnamed < 0) return;  // this file system has no files without a name

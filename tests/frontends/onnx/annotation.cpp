@@ -187,6 +187,16 @@ TEST_CASE("external data lies beside the model that is written") {
     annotate("placed.onnx");
     CHECK(std::filesystem::exists(models.folder() / "placed.onnx"));
   }
+  SUBCASE("a link stays, and the file behind it keeps its permissions") {
+    const auto link = models.folder() / "link.onnx", placed = models.folder() / "placed.onnx";
+    std::filesystem::create_symlink("placed.onnx", link);
+    annotate("link.onnx");
+    const auto owner = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    std::filesystem::permissions(placed, owner);
+    annotate("link.onnx");
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(std::filesystem::status(placed).permissions() == owner);
+  }
 }
 
 TEST_CASE("nothing is written for a placement of another graph, or where nothing can be") {
