@@ -1,6 +1,10 @@
 // A simulated step in the Chrome trace event format: "Trace Event Format", Google, 2016.
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Devices and links are two processes of the trace; each device and each link is a thread of it.
+/// Devices and links are two processes of the trace; each device is a thread of it, and each link is
+/// as many as it has transfers at once.
 constexpr int kDevices = 1;
 constexpr int kLinks = 2;
 
@@ -48,22 +53,63 @@ class TraceWriter {
   using Ends = std::pair<DeviceId, DeviceId>;
 
   static Ends ends_of(const Transfer& transfer) { return {transfer.src, transfer.dst}; }
+  static bool is_signal(const Transfer& transfer) {
+    return transfer.tensor == kNoTensor && transfer.dst != kNoDevice;
+  }
 
   void name_rows() {
     name("process_name", kDevices, 0, "devices");
     for (DeviceId d = 0; d < cluster_.device_count(); ++d) {
       name("thread_name", kDevices, d, cluster_.device(d).name);
     }
-    for (const Transfer& transfer : trace_.transfers) row_of_.emplace(ends_of(transfer), 0);
-    if (row_of_.empty()) return;
+    if (trace_.transfers.empty()) return;
+    find_lanes();
+    std::map<std::pair<Ends, int>, int> rows;
+    for (std::size_t i = 0; i < trace_.transfers.size(); ++i) {
+      rows.emplace(std::pair(ends_of(trace_.transfers[i]), row_of_[i]), 0);
+    }
     name("process_name", kLinks, 0, "links");
     int row = 0;
-    for (auto& [ends, number] : row_of_) {
+    for (auto& [link, number] : rows) {
+      const auto& [ends, lane] = link;
       number = row++;
       name("thread_name", kLinks, number,
-           ends.second == kNoDevice
-               ? cat("bus of ", cluster_.device(ends.first).name)
-               : cat(cluster_.device(ends.first).name, " to ", cluster_.device(ends.second).name));
+           cat(ends.second == kNoDevice ? cat("bus of ", cluster_.device(ends.first).name)
+                                        : cat(cluster_.device(ends.first).name, " to ",
+                                              cluster_.device(ends.second).name),
+               lane == 0 ? std::string() : cat(" (", lane + 1, ")")));
+    }
+    for (std::size_t i = 0; i < trace_.transfers.size(); ++i) {
+      row_of_[i] = rows.at({ends_of(trace_.transfers[i]), row_of_[i]});
+    }
+  }
+
+  /// Numbers transfers of a link that run at once, as those of a parallel one do: spans of one row must
+  /// not overlap.
+  void find_lanes() {
+    using Busy = std::pair<double, int>;  // until when, lane
+    struct Link {
+      int lanes = 0;
+      std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
+    };
+    std::vector<std::size_t> order(trace_.transfers.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return trace_.transfers[a].start_us < trace_.transfers[b].start_us;
+    });
+    row_of_.assign(order.size(), 0);
+    std::map<Ends, Link> links;
+    for (const std::size_t i : order) {
+      const Transfer& transfer = trace_.transfers[i];
+      if (is_signal(transfer)) continue;
+      Link& link = links[ends_of(transfer)];
+      if (link.busy.empty() || link.busy.top().first > transfer.start_us) {
+        row_of_[i] = link.lanes++;
+      } else {
+        row_of_[i] = link.busy.top().second;
+        link.busy.pop();
+      }
+      link.busy.emplace(transfer.end_us, row_of_[i]);
     }
   }
 
@@ -93,9 +139,9 @@ class TraceWriter {
   void write_transfer(std::size_t i) {
     const Transfer& transfer = trace_.transfers[i];
     const std::string& producer = graph_.op_name(transfer.producer);
-    const int row = row_of_.at(ends_of(transfer));
-    if (transfer.tensor == kNoTensor && transfer.dst != kNoDevice) {
-      // Signals hold no link and may overlap; spans of one row must not.
+    const int row = row_of_[i];
+    if (is_signal(transfer)) {
+      // Signals hold no link and may overlap.
       events_.push_back({{"ph", "i"},
                          {"name", cat("signal of ", producer)},
                          {"cat", "signal"},
@@ -148,7 +194,7 @@ class TraceWriter {
   const Placement& placement_;
   const StepTrace& trace_;
   CriticalFlags critical_;
-  std::map<Ends, int> row_of_;
+  std::vector<int> row_of_;  // by transfer
   Json events_ = Json::array();
 };
 

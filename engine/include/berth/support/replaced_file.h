@@ -33,7 +33,8 @@ namespace berth {
 /// errno.
 [[nodiscard]] inline int keep_permissions(int fd, const std::filesystem::path& old) noexcept {
   constexpr mode_t kPermissions = 0777;
-  struct stat before {}, now {};
+  struct stat before {
+  }, now{};
   if (::stat(old.c_str(), &before) != 0) return 0;
   const mode_t mode = before.st_mode & kPermissions;
   // Some file systems have one mode for all files, and refuse to set any.
