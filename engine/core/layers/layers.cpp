@@ -1,6 +1,7 @@
 #include "berth/sdk/layers.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 #include "berth/costs.h"
@@ -177,22 +178,6 @@ class Reading {
 };
 
 }  // namespace
-
-std::string_view layer_kind_name(LayerKind kind) noexcept {
-  switch (kind) {
-    case LayerKind::recurrent:
-      return "recurrent";
-    case LayerKind::convolution:
-      return "convolution";
-    case LayerKind::pooling:
-      return "pooling";
-    case LayerKind::dense:
-      return "dense";
-    case LayerKind::join:
-      return "join";
-  }
-  return "unknown";
-}
 
 Layers::Layers(const Graph& graph) {
   Reading(graph, layers_, layer_of_, forward_).run();

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "berth/export.h"
@@ -24,7 +23,6 @@ enum class LayerKind : std::uint8_t {
   dense,  ///< a matrix product with weights
   join,   ///< concatenates convolution or pooling layers: the end of parallel branches
 };
-[[nodiscard]] BERTH_EXPORT std::string_view layer_kind_name(LayerKind kind) noexcept;
 
 struct Layer {
   LayerKind kind;
