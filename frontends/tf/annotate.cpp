@@ -66,10 +66,10 @@ std::vector<std::string> tensorflow_devices(const Cluster& cluster, const Placem
     const std::string& own = cluster.device(device).name;
     const std::string& name = names[static_cast<std::size_t>(device)];
     if (name.empty()) {
-      throw Error(ErrorCode::unsupported, cat("the placement has ops on ", own,
-                                              ", and TensorFlow knows no neural processor; "
-                                              "place with --for tensorflow, or with --forbid '.*=",
-                                              own, "'"));
+      throw Error(ErrorCode::unsupported,
+                  cat("the placement has ops on ", own,
+                      ", and TensorFlow knows no neural processor; place for the tool tensorflow, "
+                      "or forbid that device"));
     }
     const auto [other, added] = device_of.try_emplace(name, device);
     if (added) continue;

@@ -108,7 +108,7 @@ double inner_dim(const OpView& op, const TensorView& a, const TensorView& b) {
   const bool trans_b = op.integer("transB", 0) != 0;
   const auto rows = [&](const TensorView& operand, const char* batched) {
     if (operand.rank() < 2) return operand.dim(-1);
-    // Of a batched operand see unbatched().
+    // A batched operand may have its rows first: see unbatched().
     return operand.dim(operand.rank() > 2 && op.integer(batched, 0) != 0 ? 0 : -2);
   };
   const double from_a = trans_a ? rows(a, "transBatchA") : a.dim(-1);

@@ -91,7 +91,7 @@ class Emitter {
     return op == kNoOp || owners_.of_op.empty() ? Owners::kEverybody : owners_.of_op[at(op)];
   }
   static std::string prefix(std::size_t replica) { return cat("replica_", replica, "/"); }
-  /// What the model's costs count as work of others, where a replica computes both.
+  /// The ops that the model's costs count as work of others, where a replica computes both.
   std::vector<Costs::Joined> joined() const {
     std::vector<Costs::Joined> pairs;
     for (std::size_t r = 0; r < copies_; ++r) {

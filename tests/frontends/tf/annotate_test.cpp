@@ -177,7 +177,7 @@ TEST_CASE("a placement on a device that TensorFlow cannot tell apart or does not
   npu.runs.types = {"MatMul"};
   const Cluster phone("phone", {host, npu}, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
   CHECK_NOTHROW(static_cast<void>(tensorflow_devices(phone, {0, 0})));
-  expect_error(ErrorCode::unsupported, {"npu", "neural processor", "--for tensorflow"}, [&] {
+  expect_error(ErrorCode::unsupported, {"npu", "neural processor", "the tool tensorflow"}, [&] {
     static_cast<void>(tensorflow_devices(phone, {0, 1}));
   });
 }

@@ -1,6 +1,6 @@
 /// @file
-/// Where and how a file is written that is made beside its place and then renamed: as open(2) would
-/// write it in place.
+/// A file that is made beside its place and then renamed is written where and as open(2) would write
+/// it in place.
 #pragma once
 
 #include <sys/stat.h>
