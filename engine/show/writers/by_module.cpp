@@ -89,16 +89,24 @@ struct Tree {
   }
 };
 
-/// The fewest entries that say it.
-void add_entries(const Tree& tree, std::vector<std::pair<std::string, DeviceId>>& entries) {
+using Entries = std::vector<std::pair<std::string, DeviceId>>;
+
+/// The fewest entries that say it. A module with others on several devices has none: accelerate sends all
+/// that is in it to the device of its entry, before those of the others are looked at.
+void add_entries(const Tree& tree, Entries& entries) {
   const DeviceId only = tree.only();
   if (only != kNoDevice && !tree.name.empty()) {
     entries.emplace_back(tree.name, only);
     return;
   }
-  // An entry of a module covers what is in it and has no entry of its own.
-  if (tree.device != kNoDevice) entries.emplace_back(tree.name, tree.device);
   for (const auto& [part, child] : tree.children) add_entries(child, entries);
+}
+
+/// Whether an entry is of the module that has this parameter, or of one around it.
+bool is_covered(const std::string& parameter, const Entries& entries) {
+  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+    return parameter.starts_with(entry.first + ".");
+  });
 }
 
 std::vector<std::string> parts_of(const std::string& module) {
@@ -230,11 +238,11 @@ void drop_empty(const Blocks& blocks, std::vector<DeviceId>& device, std::vector
   device = std::move(its);
 }
 
-/// Whether the network itself may have a parameter of this name, outside of its modules. Exporters number
-/// what they compute ("val_15"), and shapes are short rows of integers.
-bool is_of_root(const Graph& graph, TensorId tensor) {
+/// Whether the network may have a parameter of this name. Exporters number what they compute ("val_15"), and
+/// shapes are short rows of integers.
+bool is_of_network(const Graph& graph, TensorId tensor) {
   const std::string& name = graph.tensor_name(tensor);
-  const auto in_names = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const auto in_names = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
   if (name.empty() || !std::all_of(name.begin(), name.end(), in_names)) return false;
   const std::size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end == std::string::npos || (end + 1 < name.size() && name[end] == '_');
@@ -243,10 +251,11 @@ bool is_of_root(const Graph& graph, TensorId tensor) {
   return !numbered && graph.bytes(tensor) > 8 && !(integers && graph.shape(tensor).size() < 2);
 }
 
-/// Parameters of the network itself, each with the device of its first reader; of what a host holds, with
-/// `worker`, as no hook sends them there.
-std::map<std::string, DeviceId> root_parameters(const Graph& graph, const Cluster& cluster,
-                                                const Placement& placement, DeviceId worker) {
+/// Parameters that no entry covers, such as those of the network itself, each with the device of its first
+/// reader; of what a host holds, with `worker`, as no hook sends them there.
+std::map<std::string, DeviceId> loose_parameters(const Graph& graph, const Cluster& cluster,
+                                                 const Placement& placement,
+                                                 const Entries& entries, DeviceId worker) {
   std::map<std::string, DeviceId> found;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const OpId reader = graph.is_constant(op) ? graph.first_reader(op) : op;
@@ -255,8 +264,9 @@ std::map<std::string, DeviceId> root_parameters(const Graph& graph, const Cluste
     const bool held = cluster.device(device).host && worker != kNoDevice;
     for (const TensorId tensor : graph.inputs(op)) {
       if (tensor == kNoTensor || graph.maker(tensor) != kNoOp) continue;
-      if (is_of_root(graph, tensor)) {
-        found.try_emplace(graph.tensor_name(tensor), held ? worker : device);
+      const std::string& name = graph.tensor_name(tensor);
+      if (is_of_network(graph, tensor) && !is_covered(name, entries)) {
+        found.try_emplace(name, held ? worker : device);
       }
     }
   }
@@ -277,7 +287,7 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
       node->device = device[at(block)];
     }
   }
-  std::vector<std::pair<std::string, DeviceId>> entries;
+  Entries entries;
   add_entries(root, entries);
   // What a host holds is computed on the GPU that is named first.
   const DeviceId first = main_accelerator(graph, cluster, blocks);
@@ -285,7 +295,7 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
   const bool spills = std::any_of(entries.begin(), entries.end(), held);
   const bool computed = spills && !std::all_of(entries.begin(), entries.end(), held);
   for (const auto& [name, where] :
-       root_parameters(graph, cluster, placement, computed ? first : kNoDevice)) {
+       loose_parameters(graph, cluster, placement, entries, computed ? first : kNoDevice)) {
     entries.emplace_back(name, where);
   }
   if (spills) {

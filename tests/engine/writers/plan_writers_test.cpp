@@ -107,6 +107,31 @@ TEST_CASE("device_map names parameters of the network itself, and nothing that a
   CHECK(map(Placement(6, kHost)) == json({{"emb", "cpu"}, {"layers", "cpu"}, {"pos", "cpu"}}));
 }
 
+TEST_CASE("device_map has no entry of a module whose modules are on several devices") {
+  GraphBuilder builder("nested");
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& name, const std::string& parameter) {
+    const OpId op = builder.add_op(name, "Op");
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.add_input(op, builder.add_parameter({DType::f32, true, {8, 8}, kUnknownBytes}, parameter));
+    last = builder.add_output(op, {DType::f32, true, {8, 8}, kUnknownBytes});
+  };
+  add("/model/Where", "onnx::Where_7");  // a mask, which belongs to the module by its scope alone
+  add("/model/Add", "model.positions");
+  for (const char* const layer : {"model.layers.0", "model.layers.1"}) {
+    add(layer, std::string(layer) + ".weight");
+  }
+  const auto graph = builder.build();
+  const auto map = [&](const Placement& placement) {
+    return json::parse(plan_writer("device_map").text(*graph, *machine(), placement));
+  };
+  CHECK(map({kFirst, kFirst, kFirst, kSecond}) ==
+        json({{"model.layers.0", 0}, {"model.layers.1", 1}, {"model.positions", 0}}));
+  CHECK(map({kHost, kHost, kHost, kFirst}) ==
+        json({{"model.layers.0", "cpu"}, {"model.layers.1", 0}, {"model.positions", 0}}));
+  CHECK(map(Placement(4, kFirst)) == json({{"model", 0}}));
+}
+
 TEST_CASE("device_map refuses a plan that cuts a block") {
   Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
   placement[6] = kSecond;  // up_again1
