@@ -138,8 +138,12 @@ class BlockFinder {
     for (const auto& [module, bytes] : bytes_) {
       total_ += bytes;
       const std::vector<std::string> parts = module_parts(module);
+      bool within = false;
       for (std::size_t i = 0; i < parts.size(); ++i) {
         if (number_of_part(parts[i]) < 0) continue;
+        // Experts of a layer are no layers, however few of those there are.
+        if (within && parts[i - 1] == "experts") break;
+        within = true;
         const std::string element = joined_parts(parts, i + 1);
         element_bytes_[element] += bytes;
         // What contains a list is no block.

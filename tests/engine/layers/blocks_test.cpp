@@ -223,6 +223,12 @@ TEST_CASE("lists within lists, and networks without one") {
   for (const Block& block : inner.all()) names.push_back(block.name);
   CHECK(names == std::vector<std::string>{"0.layers.0", "0.layers.1", "1"});
 
+  Net mixture;  // a decoder of one layer, which is most of it
+  x = mixture.op("q", {}, "model.layers.0.q.weight");
+  x = mixture.op("e0", {x}, "model.layers.0.mlp.experts.0.up.weight");
+  mixture.op("e1", {x}, "model.layers.0.mlp.experts.1.up.weight");
+  CHECK(Blocks(*mixture.build()).layer_list() == "model.layers");
+
   Net plain;
   plain.op("fc1", {plain.op("fc0", {}, "fc0.weight")}, "fc1.weight");
   const Blocks two(*plain.build());
