@@ -494,33 +494,4 @@ std::vector<BlockId> Blocks::layers() const {
   return result;
 }
 
-std::vector<OpId> expert_ops(const Graph& graph, const Blocks& blocks, BlockId block) {
-  const auto is_expert = [&](OpId op) {
-    const std::vector<std::string> parts = module_parts(blocks.module_of(op));
-    return std::find(parts.begin(), parts.end(), "experts") != parts.end();
-  };
-  // What comes behind an expert and leads to one, within the block.
-  std::set<OpId> behind, leading, result;
-  for (const OpId op : graph.topological_order()) {
-    if (blocks.of(op) != block) continue;
-    if (is_expert(op)) result.insert(op);
-    for (const Edge& edge : graph.in_edges(op)) {
-      if (blocks.of(edge.src) == block && (behind.contains(edge.src) || is_expert(edge.src))) {
-        behind.insert(op);
-      }
-    }
-  }
-  const auto order = graph.topological_order();
-  for (auto op = order.rbegin(); op != order.rend(); ++op) {
-    if (blocks.of(*op) != block) continue;
-    for (const Edge& edge : graph.out_edges(*op)) {
-      if (blocks.of(edge.dst) == block && (leading.contains(edge.dst) || is_expert(edge.dst))) {
-        leading.insert(*op);
-      }
-    }
-    if (behind.contains(*op) && leading.contains(*op)) result.insert(*op);
-  }
-  return {result.begin(), result.end()};
-}
-
 }  // namespace berth

@@ -71,7 +71,8 @@ class BERTH_EXPORT Blocks {
 };
 
 /// The ops of a block that hold experts of a mixture: they read a parameter of a module in
-/// "experts", or lie between two that do. Ascending; empty where there are none.
+/// "experts", or lie between two that do. Where experts are spelled out one by one, those too that choose
+/// tokens for each of them and add up what they make. Ascending; empty where there are none.
 [[nodiscard]] BERTH_EXPORT std::vector<OpId> expert_ops(const Graph& graph, const Blocks& blocks,
                                                         BlockId block);
 

@@ -93,7 +93,69 @@ class Workspaces {
   CostTable table_;
 };
 
+/// What an op is that computes all of them: the sum of those that read weights, of the largest's kind.
+Work fused_work(const Graph& graph, const std::vector<OpId>& experts) {
+  Work fused;
+  double most = -1;
+  double flops = 0, bytes = 0;
+  for (const OpId op : experts) {
+    if (!reads_parameters(graph, op)) continue;
+    const Work work = op_work(graph, op);
+    flops += work.flops;
+    bytes += work.bytes;
+    if (work.bytes <= most) continue;
+    most = work.bytes;
+    fused = work;
+  }
+  fused.flops = flops;
+  fused.bytes = bytes;
+  fused.products = {};
+  return fused;
+}
+
+/// Whether ops of several experts are in it, and all have costs that follow from their work.
+bool is_spelled_out(const Graph& graph, const Blocks& blocks, const std::vector<OpId>& experts) {
+  std::set<std::string> modules;
+  for (const OpId op : experts) {
+    if (!graph.stated_costs(op).empty()) return false;
+    const std::string& module = blocks.module_of(op);
+    const std::size_t list = module.find("experts.");
+    if (list != std::string::npos) modules.insert(module.substr(0, module.find('.', list + 8)));
+  }
+  return modules.size() > 1;
+}
+
 }  // namespace
+
+std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Blocks& blocks,
+                                                const Decoder& decoder) {
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace;
+  for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
+    const auto all = task.costs.of_kind(kind);
+    us.emplace_back(all.begin(), all.end());
+  }
+  for (OpId op = 0; op < task.graph.op_count(); ++op) {
+    workspace.push_back(task.costs.workspace_bytes(op));
+  }
+  const bool computed = task.costs.source().find("roofline") != std::string::npos;
+  for (const BlockId layer : computed ? decoder.layers : std::vector<BlockId>()) {
+    const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
+    if (!is_spelled_out(task.graph, blocks, experts)) continue;
+    const Work fused = fused_work(task.graph, experts);
+    const OpId last = *std::find_if(experts.rbegin(), experts.rend(), [&](OpId op) {
+      return reads_parameters(task.graph, op);
+    });
+    for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
+      std::vector<double>& row = us[at(kind)];
+      for (const OpId op : experts) row[at(op)] = row[at(op)] < kCannotRun ? 0 : row[at(op)];
+      if (row[at(last)] < kCannotRun) {
+        row[at(last)] = roofline_us(fused, task.cluster.kind_device(kind));
+      }
+    }
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), task.costs.source());
+}
 
 Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder) {
   Widths widths;

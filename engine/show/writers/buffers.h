@@ -14,6 +14,13 @@
 
 namespace berth::writers {
 
+/// The task's costs for a tool whose kernels compute all experts of a layer at once: the arithmetic of all
+/// and the weights that are read, in one launch, as of a file that has them in one op. Those of the task
+/// where no layer has its experts one by one, or costs were measured or stated.
+[[nodiscard]] std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task,
+                                                              const Blocks& blocks,
+                                                              const Decoder& decoder);
+
 /// The widths of a decoder, in elements. 0 = the graph does not say it.
 struct Widths {
   std::int64_t hidden = 0;        ///< of what one layer hands to the next

@@ -284,9 +284,11 @@ ToolRules llama(const ToolTask& task) {
     rules.constraints.push_back(rule(task.graph, Kind::pin, ops_of(blocks, decoder.before), hosts,
                                      "(llama.cpp looks words up on the host)"));
   }
+  rules.costs = with_fused_experts(task, blocks, decoder);
   const Widths widths = widths_of(task.graph, blocks, decoder);
   if (widths.hidden == 0) return rules;  // a graph without shapes
-  rules.costs = with_llama_buffers(task, blocks, decoder);
+  rules.costs =
+      with_llama_buffers({task.graph, task.cluster, *rules.costs, task.spill}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   return rules;
 }
@@ -311,7 +313,9 @@ ToolRules vllm_rules(const ToolTask& task) {
   margin.margin_share = kVllmMargin;
   margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
   rules.constraints.push_back(std::move(margin));
-  rules.costs = with_vllm_activations(task, blocks, decoder);
+  const auto fused = with_fused_experts(task, blocks, decoder);
+  rules.costs =
+      with_vllm_activations({task.graph, task.cluster, *fused, task.spill}, blocks, decoder);
   return rules;
 }
 

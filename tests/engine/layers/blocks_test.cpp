@@ -24,7 +24,7 @@ class Net {
   TensorId op(const std::string& name, std::vector<TensorId> inputs,
               const std::string& parameter = {}, std::int64_t param_bytes = 10 << 20,
               std::int64_t out_bytes = kActivation, std::vector<std::int64_t> shape = {}) {
-    const OpId id = builder_.add_op(name, "Op");
+    const OpId id = builder_.add_op(name, name == "TopK" ? name : "Op");
     for (const TensorId input : inputs) builder_.add_input(id, input);
     TensorInfo info;
     info.bytes = param_bytes;
@@ -250,6 +250,31 @@ TEST_CASE("a mixture's experts are those modules and what lies between them") {
   std::vector<std::string> names;
   for (const OpId op : expert_ops(*graph, blocks, 0)) names.push_back(graph->op_name(op));
   CHECK(names == std::vector<std::string>{"up", "act", "down"});
+}
+
+TEST_CASE("experts spelled out one by one are with what chooses their tokens and adds up results") {
+  Net net;
+  const TensorId x = net.op("q", {}, "model.layers.0.q.weight");
+  const TensorId logits = net.op("router", {x}, "model.layers.0.mlp.gate.weight");
+  const TensorId choice = net.op("TopK", {logits});
+  const TensorId shared = net.op("shared", {x}, "model.layers.0.mlp.shared_experts.up.weight");
+  TensorId sum = net.op("zeros", {x});
+  for (const char* const number : {"0", "1", "2"}) {
+    const std::string n = number;
+    const std::string module = "model.layers.0.mlp.experts." + n;
+    const TensorId mask = net.op("mask" + n, {choice});
+    const TensorId up = net.op("up" + n, {net.op("tokens" + n, {x, mask})}, module + ".up.weight");
+    const TensorId weighted = net.op("weighted" + n, {up, net.op("weight" + n, {choice})});
+    sum = net.op("scatter" + n, {sum, weighted, mask});
+  }
+  net.op("residual", {net.op("both", {sum, shared}), x});
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  std::string names;
+  for (const OpId op : expert_ops(*graph, blocks, 0)) names += graph->op_name(op) + " ";
+  CHECK(names ==
+        "TopK mask0 tokens0 up0 weight0 weighted0 scatter0 mask1 tokens1 up1 weight1 weighted1 "
+        "scatter1 mask2 tokens2 up2 weight2 weighted2 scatter2 ");
 }
 
 TEST_CASE("a graph file has the modules of the ops that hold parameters") {

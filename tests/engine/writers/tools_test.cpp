@@ -240,6 +240,35 @@ TEST_CASE("llama.cpp's rules: whole layers, experts by themselves, words on the 
   CHECK_FALSE(constraints->allowed(of("/model/embed_tokens/Gather"), 1));
 }
 
+TEST_CASE("llama.cpp and vLLM compute a layer's experts at once, whatever the file has") {
+  const auto graph = decoder({.layers = 2, .experts = 8});
+  const auto cluster = machine_of_words("2xl4+host");
+  for (const char* const name : {"llama.cpp", "vllm"}) {
+    CAPTURE(name);
+    const ToolRules rules = rules_of(name, *graph, *cluster);
+    for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
+      double us = 0;
+      int launches = 0;
+      for (OpId op = 0; op < graph->op_count(); ++op) {
+        if (graph->op_name(op).find("layers.1/mlp/experts") == std::string::npos) continue;
+        us += rules.costs->op_us(op, kind);
+        launches += rules.costs->op_us(op, kind) > 0 ? 1 : 0;
+      }
+      Work all = op_work(*graph, *graph->find_op("/model/layers.1/mlp/experts.0/MatMul"));
+      all.flops *= 8;
+      all.bytes *= 8;
+      CHECK(launches == 1);
+      CHECK(us == doctest::Approx(roofline_us(all, cluster->kind_device(kind))));
+    }
+  }
+  // What was measured is as it is.
+  const Costs measured({std::vector<double>(static_cast<std::size_t>(graph->op_count()), 7),
+                        std::vector<double>(static_cast<std::size_t>(graph->op_count()), 7)},
+                       {}, "a profile");
+  const ToolRules rules = tool("llama.cpp").rules({*graph, *cluster, measured, false});
+  CHECK(rules.costs->op_us(*graph->find_op("/model/layers.1/mlp/experts.0/MatMul"), 0) == 7);
+}
+
 TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that computes") {
   const auto graph = decoder({.layers = 3, .tied = true});
   const auto cluster = machine_of_words("2xl4+host");
