@@ -208,6 +208,7 @@ Stages stages_of(const Cluster& cluster, const std::vector<DeviceId>& device, bo
   return stages;
 }
 
+/// The variables of a process that sees the stages' GPUs alone, in the machine's order.
 std::string visible(const Cluster& cluster, const Stages& stages) {
   std::string numbers;
   bool all = true;
@@ -216,7 +217,11 @@ std::string visible(const Cluster& cluster, const Stages& stages) {
     all = all && number == static_cast<int>(i);
     numbers += cat(i > 0 ? "," : "", number);
   }
-  return all ? std::string() : numbers;
+  const std::string_view order = order_variable(cluster);
+  const bool intels = maker_of(cluster.device(stages.devices.front())) == "Intel";
+  return cat(order, order.empty() ? "" : "\n",
+             all ? std::string()
+                 : cat(intels ? "ZE_AFFINITY_MASK=" : "CUDA_VISIBLE_DEVICES=", numbers, "\n"));
 }
 
 Json stage_devices(const Cluster& cluster, const Stages& stages) {
@@ -356,6 +361,8 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   // them is on the first GPU whose cumulated share is above i / ngl.
   std::string text = cat("-ngl ", on_gpus, "\n");
   if (share.size() > 1 && on_gpus > 0) {
+    const std::string_view order = order_variable(cluster);
+    if (!order.empty()) text = cat(order, "\n", text);
     std::string shares;
     for (const int each : share) shares += cat(shares.empty() ? "" : ",", each);
     text += cat("--tensor-split ", shares, "\n");
@@ -393,9 +400,7 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
     const std::size_t end = i + 1 < stages.begins.size() ? stages.begins[i + 1] : of_layers.size();
     partition += cat(i > 0 ? "," : "", end - stages.begins[i]);
   }
-  const std::string numbers = visible(cluster, stages);
-  return cat(numbers.empty() ? "" : cat("CUDA_VISIBLE_DEVICES=", numbers, "\n"),
-             "VLLM_PP_LAYER_PARTITION=", partition, "\n--pipeline-parallel-size ",
+  return cat(visible(cluster, stages), "VLLM_PP_LAYER_PARTITION=", partition, "\n--pipeline-parallel-size ",
              stages.devices.size(), "\n");
 }
 

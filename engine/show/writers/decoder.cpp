@@ -128,6 +128,23 @@ int accelerator_count(const Cluster& cluster) {
   return count;
 }
 
+std::string_view order_variable(const Cluster& cluster) {
+  const Device* first = nullptr;
+  bool alike = true;
+  std::set<std::string_view> makers;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (!is_gpu(device)) continue;
+    if (first == nullptr) first = &device;
+    alike = alike && device.kind == first->kind;
+    makers.insert(maker_of(device));
+  }
+  if (alike) return {};
+  // A maker that nobody named may be NVIDIA.
+  if (makers.contains("NVIDIA") || makers.contains("")) return "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+  return makers.contains("Intel") ? "ZE_ENABLE_PCI_ID_DEVICE_ORDER=1" : "";
+}
+
 std::int64_t largest_block_bytes(const Blocks& blocks) {
   std::int64_t largest = 0;
   for (const Block& block : blocks.all()) largest = std::max(largest, block.param_bytes);

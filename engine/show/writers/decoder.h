@@ -40,6 +40,9 @@ struct PipelineLayers {
 /// The number of a GPU among GPUs; -1 for another device.
 [[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
 [[nodiscard]] int accelerator_count(const Cluster& cluster);
+/// The environment variable with which the maker's runtime numbers GPUs by their slots, as machines do;
+/// empty where all are alike, or it does so anyway. CUDA has the fastest first.
+[[nodiscard]] std::string_view order_variable(const Cluster& cluster);
 /// That on which accelerate computes what a host holds: the one with the fastest arithmetic of those that
 /// have room for it; where none has, the largest. kNoDevice where there is none.
 [[nodiscard]] DeviceId main_accelerator(const Graph& graph, const Cluster& cluster,

@@ -94,17 +94,36 @@ void tied_together(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
 }
 
 /// PyTorch has no phone's GPU; Apple's it has, but what serves or trains over several GPUs does not.
+/// One process of it has those of one maker.
 void refuse_gpus(const Cluster& cluster, std::string_view tool, bool apples) {
+  DeviceId first = kNoDevice;
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
     const Device& device = cluster.device(d);
     const std::string_view maker = is_gpu(device) ? maker_of(device) : std::string_view();
-    if (maker != "a phone" && (maker != "Apple" || apples)) continue;
+    if (maker.empty()) continue;
+    if (first == kNoDevice) first = d;
+    const std::string_view other = maker_of(cluster.device(first));
+    if (maker != "a phone" && (maker != "Apple" || apples)) {
+      if (maker == other) continue;
+      throw Error(ErrorCode::unsupported,
+                  cat(tool, " runs on GPUs of one maker, and machine '", cluster.name(), "' has ",
+                      cluster.device(first).name, " of ", other, " and ", device.name, " of ",
+                      maker, "; name a machine with those of one of them"));
+    }
     throw Error(ErrorCode::unsupported,
                 cat(tool, " runs on GPUs of NVIDIA, AMD", apples ? ", Apple" : "",
                     " and Intel, and ", device.name, " of machine '", cluster.name(), "' is ",
                     maker == "Apple" ? "Apple's" : "a phone's",
                     "; choose onnxruntime, or llama.cpp for a decoder"));
   }
+}
+
+/// For forms that hold numbers of GPUs and no variables.
+void note_order(const Cluster& cluster, ToolRules& rules) {
+  const std::string_view variable = order_variable(cluster);
+  if (variable.empty()) return;
+  rules.notes.push_back(cat("the plan numbers GPUs by their slots, as the machine has them; set ",
+                            variable, " where it runs"));
 }
 
 void needs_accelerator(const Cluster& cluster, std::string_view tool) {
@@ -179,6 +198,7 @@ ToolRules accelerate(const ToolTask& task) {
   refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
   const Blocks blocks(task.graph);
   ToolRules rules;
+  note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
@@ -323,6 +343,7 @@ ToolRules deepspeed_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
   static_cast<void>(pipeline_layers(task.graph, blocks));
   ToolRules rules = on_gpus(task, "DeepSpeed");
+  note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "DeepSpeed");
   return rules;
 }
@@ -330,6 +351,7 @@ ToolRules deepspeed_rules(const ToolTask& task) {
 ToolRules torch_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
   ToolRules rules = on_gpus(task, "torch.distributed.pipelining");
+  note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
   return rules;
 }
@@ -374,6 +396,7 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
   if (!others.empty()) {
     rules.notes.push_back(cat("a session of ONNX Runtime holds one GPU: ",
                               task.cluster.device(chosen).name, " and the host"));
+    note_order(task.cluster, rules);
   }
   forbid(rules, std::move(others), "(a session of ONNX Runtime holds one GPU)");
   return rules;

@@ -198,6 +198,33 @@ TEST_CASE("vLLM has every layer on the GPU of the plan") {
   }
 }
 
+TEST_CASE("a plan for unlike GPUs says how they are numbered, and which the process sees") {
+  const auto graph = decoder({.layers = 2});
+  const auto plan = [&](const char* form, const char* words, DeviceId device) {
+    Placement placement(static_cast<std::size_t>(graph->op_count()), device);
+    if (std::string(form) == "llama.cpp") placement.front() = 0;
+    return plan_writer(form).text(*graph, *machine_of_words(words), placement);
+  };
+  CHECK(plan("vllm", "2xl4+host", 2) ==
+        "CUDA_VISIBLE_DEVICES=1\nVLLM_PP_LAYER_PARTITION=2\n--pipeline-parallel-size 1\n");
+  CHECK(plan("vllm", "rtx4060+rtx4090+host", 2).starts_with(
+      "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=1\nVLLM_PP"));
+  CHECK(plan("vllm", "arcb580+arca770+host", 2).starts_with(
+      "ZE_ENABLE_PCI_ID_DEVICE_ORDER=1\nZE_AFFINITY_MASK=1\nVLLM_PP"));
+  CHECK(plan("llama.cpp", "rtx4060+rtx4090+host", 2) ==
+        "CUDA_DEVICE_ORDER=PCI_BUS_ID\n-ngl 3\n--tensor-split 0,3\n");
+  for (const char* const name : {"accelerate", "deepspeed", "torch-pipelining", "onnxruntime"}) {
+    CAPTURE(name);
+    const auto notes = [&](const char* words) {
+      std::string text;
+      for (const auto& note : rules_of(name, *graph, *machine_of_words(words)).notes) text += note;
+      return text;
+    };
+    CHECK(notes("2xl4+host").find("CUDA_DEVICE_ORDER") == std::string::npos);
+    CHECK(notes("l4+t4+host").find("set CUDA_DEVICE_ORDER=PCI_BUS_ID") != std::string::npos);
+  }
+}
+
 TEST_CASE("llama.cpp: experts on the host with everything else on GPUs") {
   const auto graph = decoder({.layers = 3, .experts = 2});
   const auto cluster = machine_of_words("2xl4");
@@ -447,6 +474,10 @@ TEST_CASE("a network or a machine that a tool cannot have is refused by its rule
   refused("deepspeed", *decoder({}), "m2max:64GiB", {"gpu:0", "is Apple's", "llama.cpp"});
   refused("accelerate", *decoder({}), "a17pro", {"Apple and Intel", "a phone's"});
   static_cast<void>(rules_of("accelerate", *decoder({}), *machine_of_words("m2max:64GiB")));
+  for (const char* const name : {"accelerate", "vllm", "deepspeed", "torch-pipelining"}) {
+    refused(name, *decoder({}), "rtx4090+arca770+host",
+            {"GPUs of one maker", "gpu:0 of NVIDIA", "gpu:1 of Intel", "one of them"});
+  }
 }
 
 TEST_CASE("TensorFlow has no neural processor, but whatever has a name of its own") {
