@@ -10,6 +10,8 @@
 
 #include "berth/support/index.h"
 #include "costs/cost_table.h"
+#include "berth/support/text.h"
+#include "support/units.h"
 
 namespace berth::writers {
 namespace {
@@ -182,7 +184,33 @@ Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decode
     }
   }
   widths.context = cached + positions;
+  widths.has_caches = cached > 0;
   return widths;
+}
+
+std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
+                           const Widths& widths, std::string_view tool) {
+  // What projects keys, values, the latent vector of both, and both with queries.
+  static const std::set<std::string> kApart = {"k_proj", "v_proj", "key",  "value",
+                                               "k",      "v",      "kv_a_proj_with_mqa"};
+  static const std::set<std::string> kTogether = {"qkv_proj", "query_key_value", "c_attn", "Wqkv"};
+  if (widths.has_caches) return {};
+  std::int64_t numbers = 0;  // of a position, in all layers
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      // A bias is added to what was counted.
+      if (!reads_parameters(graph, op) || graph.op_type(op) == "Add") continue;
+      const std::string& module = blocks.module_of(op);
+      const std::string name = module.substr(module.rfind('.') + 1);
+      const std::int64_t width = width_made(graph, op);
+      if (kApart.contains(name)) numbers += width;
+      if (kTogether.contains(name)) numbers += std::max<std::int64_t>(0, width - widths.hidden);
+    }
+  }
+  if (numbers == 0) return {};
+  return cat("this file has no caches, for which ", tool, " takes ",
+             format_bytes(2 * numbers * widths.context), " more for ", format_count(widths.context),
+             " positions; export the model with them, so that the plan has that room");
 }
 
 LlamaBuffers llama_buffers(const Widths& widths) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/blocks.h"
@@ -28,8 +29,15 @@ struct Widths {
   std::int64_t chosen = 1;        ///< experts for a token
   std::int64_t words = 0;
   std::int64_t context = 0;  ///< positions of the caches, this step's among them
+  bool has_caches = false;   ///< whether the file has them
 };
 [[nodiscard]] Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder);
+
+/// A sentence on caches that the tool allots, in 16 bits, and the file does not have; empty where it has
+/// them, or no keys and values are known.
+[[nodiscard]] std::string missing_caches(const Graph& graph, const Blocks& blocks,
+                                         const Decoder& decoder, const Widths& widths,
+                                         std::string_view tool);
 
 /// llama.cpp's compute buffers for a prompt, as src/llama-context.cpp reserves them, with flash
 /// attention and without its pipeline, which it gives up where it has no room. In bytes.

@@ -242,6 +242,13 @@ ToolRules accelerate(const ToolTask& task) {
   return rules;
 }
 
+void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                 std::string_view tool, ToolRules& rules) {
+  std::string note = missing_caches(task.graph, blocks, decoder,
+                                    widths_of(task.graph, blocks, decoder), tool);
+  if (!note.empty()) rules.notes.push_back(std::move(note));
+}
+
 /// Prompts are computed on the first GPU, for layers and experts that the host holds too, to which their
 /// tensors are sent one by one.
 void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
@@ -310,6 +317,7 @@ ToolRules llama(const ToolTask& task) {
   rules.costs =
       with_llama_buffers({task.graph, task.cluster, *rules.costs, task.spill}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
+  note_caches(task, blocks, decoder, "llama.cpp", rules);
   return rules;
 }
 
@@ -336,6 +344,7 @@ ToolRules vllm_rules(const ToolTask& task) {
   const auto fused = with_fused_experts(task, blocks, decoder);
   rules.costs =
       with_vllm_activations({task.graph, task.cluster, *fused, task.spill}, blocks, decoder);
+  note_caches(task, blocks, decoder, "vLLM", rules);
   return rules;
 }
 

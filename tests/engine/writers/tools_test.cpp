@@ -296,6 +296,53 @@ TEST_CASE("llama.cpp and vLLM compute a layer's experts at once, whatever the fi
   CHECK(rules.costs->op_us(*graph->find_op("/model/layers.1/mlp/experts.0/MatMul"), 0) == 7);
 }
 
+TEST_CASE("llama.cpp and vLLM say what caches take that the file does not have") {
+  const auto notes = [](const char* name, const std::vector<std::pair<const char*, int>>& modules,
+                        bool cache) {
+    GraphBuilder builder("decoder");
+    const auto tensor = [](std::vector<std::int64_t> shape) {
+      return TensorInfo{DType::f16, true, std::move(shape), kUnknownBytes};
+    };
+    TensorId last = kNoTensor;
+    for (int layer = 0; layer < 2; ++layer) {
+      const std::string prefix = "layers." + std::to_string(layer) + ".";
+      std::vector<TensorId> made;
+      for (const auto& [module, width] : modules) {
+        const OpId op = builder.add_op(prefix + module, "MatMul");
+        if (last != kNoTensor) builder.add_input(op, last);
+        builder.add_input(op, builder.add_parameter(tensor({256, width}), prefix + module + ".weight"));
+        made.push_back(builder.add_output(op, tensor({1, 1024, width})));
+      }
+      const OpId out = builder.add_op(prefix + "o_proj", "MatMul");
+      if (cache) {
+        const OpId past = builder.add_op(prefix + "past", "Input");
+        builder.add_input(out, builder.add_output(past, tensor({1, 1, 1023, 64})));
+      }
+      for (const TensorId each : made) builder.add_input(out, each);
+      builder.add_input(out, builder.add_parameter(tensor({256, 256}), prefix + "o_proj.weight"));
+      last = builder.add_output(out, tensor({1, 1024, 256}));
+    }
+    const OpId head = builder.add_op("head", "MatMul");
+    builder.add_input(head, last);
+    builder.add_input(head, builder.add_parameter(tensor({256, 99}), "head.weight"));
+    std::string text;
+    for (const auto& note : rules_of(name, *builder.build(), *machine_of_words("2xl4+host")).notes) {
+      text += note;
+    }
+    return text;
+  };
+  for (const char* const name : {"llama.cpp", "vllm"}) {
+    CAPTURE(name);
+    // Two layers of 64 + 64 numbers, two bytes each: 512 bytes for a position.
+    const std::vector<std::pair<const char*, int>> apart = {
+        {"q_proj", 256}, {"k_proj", 64}, {"v_proj", 64}};
+    CHECK(notes(name, apart, false).find("512 KiB more for 1,024 positions") != std::string::npos);
+    CHECK(notes(name, {{"c_attn", 384}}, false).find("512 KiB more") != std::string::npos);
+    CHECK(notes(name, {{"in_proj", 384}}, false).find("caches") == std::string::npos);
+  }
+  CHECK(notes("vllm", {{"k_proj", 64}}, true).empty());
+}
+
 TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that computes") {
   const auto graph = decoder({.layers = 3, .tied = true});
   const auto cluster = machine_of_words("2xl4+host");
