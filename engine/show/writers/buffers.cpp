@@ -292,4 +292,14 @@ std::shared_ptr<const Costs> with_vllm_activations(const ToolTask& task, const B
   return std::move(workspaces).costs();
 }
 
+std::shared_ptr<const Costs> with_copied_ties(const ToolTask& task, const Blocks& blocks) {
+  std::map<BlockId, std::int64_t> copies;
+  for (const Blocks::Tie& tie : blocks.ties()) {
+    copies[tie.blocks.front()] += task.graph.bytes(tie.parameter);
+  }
+  Workspaces workspaces(task);
+  for (const auto& [block, bytes] : copies) workspaces.add(blocks[block].ops, bytes);
+  return std::move(workspaces).costs();
+}
+
 }  // namespace berth::writers

@@ -63,4 +63,10 @@ struct LlamaBuffers {
                                                                  const Blocks& blocks,
                                                                  const Decoder& decoder);
 
+/// The task's costs with the copy of a tied weight that torch.distributed.pipelining has where it is read
+/// first: of all of its readers there, beside the ones that later stages have. It is counted while the first
+/// block is computed, and where all are on one GPU too, which then has no copy.
+[[nodiscard]] std::shared_ptr<const Costs> with_copied_ties(const ToolTask& task,
+                                                            const Blocks& blocks);
+
 }  // namespace berth::writers

@@ -362,6 +362,12 @@ ToolRules torch_rules(const ToolTask& task) {
   ToolRules rules = on_gpus(task, "torch.distributed.pipelining");
   note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
+  if (blocks.ties().empty() || accelerator_count(task.cluster) < 2) return rules;
+  rules.costs = with_copied_ties(task, blocks);
+  const std::vector<BlockId>& tied = blocks.ties().front().blocks;
+  rules.notes.push_back(cat("torch.distributed.pipelining has the tied weights of ",
+                            blocks[tied.front()].name, " and ", blocks[tied.back()].name,
+                            " twice in the first of their stages, and again in the others"));
   return rules;
 }
 

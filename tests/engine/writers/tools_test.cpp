@@ -441,10 +441,18 @@ TEST_CASE("vLLM's rules: no host, embeddings and head with the outermost layers,
 TEST_CASE("torch.distributed.pipelining copies tied weights to each stage that reads them") {
   const auto graph = decoder({.layers = 3, .tied = true});
   const auto cluster = machine_of_words("2xl4");
-  const auto constraints =
-      compiled(*graph, *cluster, rules_of("torch-pipelining", *graph, *cluster));
-  CHECK(constraints->classes()->of(*graph->find_op("/model/embed_tokens/Gather")) !=
-        constraints->classes()->of(*graph->find_op("/lm_head/MatMul")));
+  const ToolRules rules = rules_of("torch-pipelining", *graph, *cluster);
+  const auto constraints = compiled(*graph, *cluster, rules);
+  const OpId first = *graph->find_op("/model/embed_tokens/Gather");
+  const OpId last = *graph->find_op("/lm_head/MatMul");
+  CHECK(constraints->classes()->of(first) != constraints->classes()->of(last));
+  // And to the first of them for the others, though they have their own.
+  CHECK(rules.costs->workspace_bytes(first) == 1000);
+  CHECK(rules.costs->workspace_bytes(last) == 0);
+  REQUIRE(rules.notes.size() == 1);
+  CHECK(rules.notes.front().find("model.embed_tokens and lm_head twice") != std::string::npos);
+  // A single GPU has no stages.
+  CHECK(rules_of("torch-pipelining", *graph, *machine_of_words("l4")).costs == nullptr);
 }
 
 TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a device of its own") {
