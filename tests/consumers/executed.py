@@ -203,24 +203,20 @@ def openvino(berth, models, folder):
     has_gpu = "GPU" in core.available_devices
     model = core.read_model(models / "tiny_cnn.onnx")
     names = {op.get_friendly_name(): op for op in model.get_ops()}
-    found = 0
+    results = {tensor.get_any_name() for tensor in model.outputs}  # their names are those of the ops that make them
     for op, device in wanted["affinity"].items():
-        assert device == {"gpu:0": "GPU", "cpu:0": "CPU"}[requested[op]], op
-        if op not in names:
-            continue
-        found += 1
+        assert op in results or device == {"gpu:0": "GPU", "cpu:0": "CPU"}[requested[op]], op
         names[op].get_rt_info()["affinity"] = device if has_gpu else "CPU"
     nodes = sum(op.get_type_name() not in ("Constant", "Parameter", "Result") for op in names.values())
-    assert found > 0.5 * len(wanted["affinity"]), (found, len(wanted["affinity"]))
     shape = [dim.get_length() if dim.is_static else 1 for dim in model.input().partial_shape]
     feed = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     alone = core.compile_model(core.read_model(models / "tiny_cnn.onnx"), "CPU")(feed)[0]
-    for op in names.values():  # constants and what OpenVINO adds go with what reads them
+    for op in names.values():  # constants and what OpenVINO adds go with what reads them, results with what makes them
         if "affinity" not in op.get_rt_info():
             op.get_rt_info()["affinity"] = "CPU"
     result = core.compile_model(model, wanted["device"] if has_gpu else "HETERO:CPU")(feed)[0]
     assert np.allclose(result, alone, atol=1e-4)
-    return f"{found} of {len(wanted['affinity'])} ops of the plan are ops of OpenVINO by name ({nodes} compute); same result"
+    return f"all {len(wanted['affinity'])} ops of the plan are ops of OpenVINO by name ({nodes} compute); same result"
 
 
 def accelerate(berth, _, folder):

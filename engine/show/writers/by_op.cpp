@@ -142,6 +142,20 @@ std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placem
   return nlohmann::ordered_json{{"session.layer_assignment_settings", rules}}.dump(2) + "\n";
 }
 
+namespace {
+
+/// What OpenVINO calls an op of a model: one that makes a result by the result's name, the last of several.
+const std::string& friendly_name(const Graph& graph, OpId op) {
+  const auto outputs = graph.outputs(op);
+  for (auto tensor = outputs.rbegin(); graph.names_results() && tensor != outputs.rend(); ++tensor) {
+    const std::string& name = graph.tensor_name(*tensor);
+    if (graph.is_result(*tensor) && !name.empty()) return name;
+  }
+  return graph.op_name(op);
+}
+
+}  // namespace
+
 std::string openvino(const Graph& graph, const Cluster& cluster, const Placement& placement) {
   // It numbers Intel's GPUs alone; a single one has no number.
   std::vector<DeviceId> gpus;
@@ -166,7 +180,7 @@ std::string openvino(const Graph& graph, const Cluster& cluster, const Placement
     if (!used.contains(device)) used.emplace(device, name(device));
   }
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    affinity[graph.op_name(op)] = used.at(placement[at(op)]);
+    affinity[friendly_name(graph, op)] = used.at(placement[at(op)]);
   }
   // Accelerators before the host, as HETERO tries them in this order for what has no affinity.
   std::vector<std::string> accelerators, hosts;

@@ -243,6 +243,22 @@ TEST_CASE("OpenVINO gets an affinity for each op, and its devices with the host 
   CHECK(plan["affinity"]["q3"] == "GPU.1");
 }
 
+TEST_CASE("OpenVINO knows an op that makes results by the last of them") {
+  GraphBuilder builder("results", "onnx");
+  const TensorId x = builder.add_output(builder.add_op("x", "Input"), {}, "x");
+  const OpId split = builder.add_op("/Split", "Split");
+  builder.add_input(split, x);
+  const TensorId first = builder.add_output(split, {}, "first");
+  builder.add_result(first);
+  builder.add_result(builder.add_output(split, {}, "second"));
+  const OpId relu = builder.add_op("/Relu", "Relu");
+  builder.add_input(relu, first);
+  builder.add_output(relu, {}, "unused");
+  const json plan = json::parse(
+      plan_writer("openvino").text(*builder.build(), *machine(), {kHost, kFirst, kFirst}));
+  CHECK(plan["affinity"] == json({{"x", "CPU"}, {"second", "GPU.0"}, {"/Relu", "GPU.0"}}));
+}
+
 TEST_CASE("what a form cannot have is known before there is a plan") {
   const auto check = [](const char* format, const Graph& graph, const Cluster& cluster) {
     plan_writer(format).check(graph, cluster);
