@@ -77,6 +77,57 @@ std::int64_t chosen_by(const Graph& graph, OpId op) {
   return number == nullptr ? 0 : *number;
 }
 
+/// The width of the feed-forward in which an op's weights of all experts are; 0 where it has none.
+std::int64_t width_of_stack(const Graph& graph, OpId op, std::int64_t hidden) {
+  std::int64_t width = 0;
+  for (const TensorId tensor : graph.parameters(op)) {
+    const auto shape = graph.shape(tensor);
+    if (shape.size() != 3 || (shape[1] != hidden && shape[2] != hidden)) continue;
+    const std::int64_t other = shape[1] == hidden ? shape[2] : shape[1];
+    width = width == 0 ? other : std::min(width, other);  // gate and up may be one tensor
+  }
+  return width;
+}
+
+/// Sets widths.feed_forward and widths.expert to those of a layer, where they are wider.
+void find_feed_forward(const Graph& graph, const Blocks& blocks, BlockId layer, Widths& widths) {
+  const std::vector<OpId> experts = expert_ops(graph, blocks, layer);
+  const std::set<OpId> among(experts.begin(), experts.end());
+  std::int64_t stack = 0;
+  for (const OpId op : blocks[layer].ops) {
+    if (!reads_parameters(graph, op)) continue;
+    const bool expert = among.contains(op);
+    const std::int64_t stacked = expert ? width_of_stack(graph, op, widths.hidden) : 0;
+    if (stacked > 0) {
+      stack = stack == 0 ? stacked : std::min(stack, stacked);
+    } else if (width_made(graph, op) == widths.hidden) {
+      std::int64_t& widest = expert ? widths.expert : widths.feed_forward;
+      widest = std::max(widest, width_read(graph, op));
+    }
+  }
+  widths.expert = std::max(widths.expert, stack);
+}
+
+/// Attention to latent vectors of keys and values (DeepSeek's): queries as they are, without and with
+/// positions, and turned into the latent space, alone and with positions.
+std::int64_t latent_queries(const Graph& graph, const Blocks& blocks, BlockId layer) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> widths;  // read and made, by module
+  for (const OpId op : blocks[layer].ops) {
+    if (!reads_parameters(graph, op)) continue;
+    const std::string& module = blocks.module_of(op);
+    widths[module.substr(module.rfind('.') + 1)] = {width_read(graph, op), width_made(graph, op)};
+  }
+  if (!widths.contains("kv_b_proj") || !widths.contains("kv_a_proj_with_mqa")) return 0;
+  const std::int64_t queries = widths[widths.contains("q_b_proj") ? "q_b_proj" : "q_proj"].second;
+  const std::int64_t latent = widths["kv_b_proj"].first;
+  const std::int64_t positions = widths["kv_a_proj_with_mqa"].second - latent;
+  // What kv_b_proj makes are keys without positions, and values, which o_proj reads.
+  const std::int64_t of_positions =
+      queries - (widths["kv_b_proj"].second - widths["o_proj"].first);
+  const std::int64_t heads = positions > 0 ? of_positions / positions : 0;
+  return std::max<std::int64_t>(0, queries + heads * (2 * latent + 2 * positions));
+}
+
 /// The task's costs, with these bytes beside the workspace that ops have.
 class Workspaces {
  public:
@@ -164,11 +215,10 @@ Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decode
   const std::int64_t positions = find_hidden(graph, blocks, decoder, widths);
   std::int64_t cached = 0;
   for (const BlockId layer : decoder.layers) {
+    find_feed_forward(graph, blocks, layer, widths);
+    widths.latent = std::max(widths.latent, latent_queries(graph, blocks, layer));
     for (const OpId op : blocks[layer].ops) {
       widths.chosen = std::max(widths.chosen, chosen_by(graph, op));
-      if (reads_parameters(graph, op) && width_made(graph, op) == widths.hidden) {
-        widths.feed_forward = std::max(widths.feed_forward, width_read(graph, op));
-      }
       if (!graph.is_input(op)) continue;
       for (const TensorId tensor : graph.outputs(op)) {
         const auto shape = graph.shape(tensor);
@@ -221,10 +271,16 @@ LlamaBuffers llama_buffers(const Widths& widths) {
   const auto floats = [&](std::int64_t width) { return tokens * width * 4; };
   LlamaBuffers buffers;
   buffers.input = floats(2 * widths.hidden) + mask;
-  buffers.attention = floats(5 * widths.hidden) + mask;
+  buffers.attention = floats(5 * widths.hidden + widths.latent) + mask;
+  // What experts make has a place of its own where it does not fit that of gate and up.
+  const std::int64_t inner = widths.chosen * widths.expert;
+  const std::int64_t made = widths.chosen * widths.hidden;
+  const std::int64_t experts = 3 * inner + (made > 2 * inner ? made : 0);
+  const std::int64_t beside = (widths.expert > 0 ? 5 : 3) * widths.hidden;
   buffers.layer =
       std::max(buffers.attention,
-               floats(3 * widths.chosen * widths.feed_forward + 3 * widths.hidden) + mask);
+               floats(std::max(3 * widths.feed_forward, widths.expert > 0 ? experts : 0) + beside) +
+                   mask);
   buffers.head = floats(widths.words + widths.hidden);
   return buffers;
 }
@@ -281,9 +337,11 @@ std::shared_ptr<const Costs> with_vllm_activations(const ToolTask& task, const B
   Workspaces workspaces(task);
   for (const BlockId layer : decoder.layers) {
     // Gate, up and their product, residual and hidden state, in 16 bits.
+    const std::int64_t dense = 3 * widths.feed_forward + widths.hidden;
+    const std::int64_t experts =
+        widths.expert > 0 ? widths.chosen * (3 * widths.expert + widths.hidden) : 0;
     workspaces.add(blocks[layer].ops,
-                   kVllmTokens * 2 *
-                       (widths.chosen * (3 * widths.feed_forward + widths.hidden) + widths.hidden));
+                   kVllmTokens * 2 * (std::max(dense, experts) + widths.hidden));
   }
   // Logits in 16 bits, in 32, and their probabilities.
   for (const BlockId block : decoder.behind) {

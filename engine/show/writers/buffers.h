@@ -25,8 +25,10 @@ namespace berth::writers {
 /// The widths of a decoder, in elements. 0 = the graph does not say it.
 struct Widths {
   std::int64_t hidden = 0;        ///< of what one layer hands to the next
-  std::int64_t feed_forward = 0;  ///< of the widest layer
+  std::int64_t feed_forward = 0;  ///< of the widest layer, experts apart
+  std::int64_t expert = 0;        ///< of an expert's feed-forward; 0 = there are none
   std::int64_t chosen = 1;        ///< experts for a token
+  std::int64_t latent = 0;        ///< of all queries that attention to latent vectors makes; 0 = it does not
   std::int64_t words = 0;
   std::int64_t context = 0;  ///< positions of the caches, this step's among them
   bool has_caches = false;   ///< whether the file has them

@@ -111,14 +111,28 @@ std::shared_ptr<const Graph> decoder(std::map<std::string, int> sizes) {
     builder.add_input(
         attention, builder.add_parameter(tensor({width, width}), at + ".self_attn.q_proj.weight"));
     last = builder.add_output(attention, tensor({1, 1, width}));
-    if (sizes["experts"] == 0) {
+    if (sizes["latent"] > 0) {
+      // DeepSeek's: of a head 128 numbers for keys, 64 for positions and 128 for values.
+      const int heads = sizes["heads"], latent = sizes["latent"];
+      const std::string self = at + ".self_attn.";
+      add(self + "q_b_proj", "MatMul", last, width, heads * (128 + 64));
+      TensorId vectors = add(self + "kv_a_proj_with_mqa", "MatMul", last, width, latent + 64);
+      vectors = add(self + "kv_a_layernorm", "Mul", vectors, 1, latent);
+      add(self + "kv_b_proj", "MatMul", vectors, latent, heads * (128 + 128));
+      const OpId scores = builder.add_op(self + "scores", "Op");
+      builder.add_input(scores, vectors);
+      const TensorId values = builder.add_output(scores, tensor({1, 1, heads * 128}));
+      last = add(self + "o_proj", "MatMul", values, heads * 128, width);
+    }
+    if (sizes["experts"] == 0 || layer < sizes["dense_layers"]) {
+      const int inner = sizes["dense_layers"] > 0 ? sizes["dense"] : sizes["inner"];
       last = add(at + ".mlp.up_proj", "MatMul", last, width, inner);
       last = add(at + ".mlp.down_proj", "MatMul", last, inner, width);
       continue;
     }
     const OpId top = builder.add_op("/model/layers." + std::to_string(layer) + "/mlp/TopK", "TopK");
     builder.add_input(top, last);
-    builder.add_output(top, tensor({1, 1, 2}));
+    builder.add_output(top, tensor({1, 1, sizes["chosen"] > 0 ? sizes["chosen"] : 2}));
     for (int expert = 0; expert < sizes["experts"]; ++expert) {
       const std::string its = at + ".mlp.experts." + std::to_string(expert);
       last = add(its + ".up_proj", "MatMul", last, width, inner);
@@ -198,6 +212,38 @@ TEST_CASE("llama.cpp's log: its buffers for prompts are those that a plan has ro
     }
   }
   CHECK(compared > 3);
+}
+
+TEST_CASE("llama.cpp's buffers of mixtures: experts, dense layers and latent vectors apart") {
+  struct Case {
+    std::map<std::string, int> sizes;
+    double mib;  ///< as build b11549 has it for a context of 4,096
+  };
+  const auto mixture = [](int width, int inner, int chosen, double mib) {
+    return Case{{{"width", width}, {"inner", inner}, {"chosen", chosen}, {"heads", 16}}, mib};
+  };
+  const auto latent = [](int width, int inner, int heads, int dense, int chosen, double mib) {
+    return Case{{{"width", width}, {"inner", inner}, {"chosen", chosen}, {"heads", heads},
+                 {"dense_layers", 1}, {"dense", dense}, {"latent", 512}},
+                mib};
+  };
+  for (Case& each : std::vector<Case>{mixture(2048, 768, 8, 92.02), mixture(2048, 1408, 8, 90.02),
+                                      mixture(2048, 1024, 8, 72.02), mixture(2048, 768, 4, 58.02),
+                                      latent(2048, 1408, 16, 10944, 6, 88.14),
+                                      latent(2048, 1408, 64, 2048, 6, 192.02),
+                                      latent(7168, 2048, 128, 18432, 8, 410.02),
+                                      latent(7168, 2048, 16, 18432, 8, 282.02)}) {
+    each.sizes.insert({{"layers", 2}, {"experts", 16}, {"kv", 1}, {"words", 8}, {"context", 4096}});
+    const auto graph = decoder(each.sizes);
+    const auto cluster = machine_of_words("rtx3090");
+    const auto roofline = Costs::roofline(*graph, *cluster);
+    const auto costs = tool("llama.cpp").rules({*graph, *cluster, *roofline}).costs;
+    std::int64_t largest = 0;
+    for (OpId op = 0; op < graph->op_count(); ++op) {
+      largest = std::max(largest, costs->workspace_bytes(op));
+    }
+    CHECK(static_cast<double>(largest) / kMiB == doctest::Approx(each.mib).epsilon(0.002));
+  }
 }
 
 }  // namespace
