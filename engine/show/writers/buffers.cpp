@@ -19,6 +19,9 @@ namespace {
 /// llama.cpp's default of -ub, and what it rounds contexts up to.
 constexpr std::int64_t kUbatch = 512;
 constexpr std::int64_t kContextStep = 256;
+/// Mamba's states for a channel, and positions of its convolution.
+constexpr std::int64_t kStates = 16;
+constexpr std::int64_t kConvolution = 4;
 /// `vllm serve`'s defaults of max_num_batched_tokens and max_num_seqs on a GPU of less than 70 GiB.
 constexpr std::int64_t kVllmTokens = 2048;
 constexpr std::int64_t kVllmSequences = 256;
@@ -89,7 +92,7 @@ std::int64_t width_of_stack(const Graph& graph, OpId op, std::int64_t hidden) {
   return width;
 }
 
-/// Sets widths.feed_forward and widths.expert to those of a layer, where they are wider.
+/// Sets widths.feed_forward, widths.expert and widths.scan to those of a layer, where they are wider.
 void find_feed_forward(const Graph& graph, const Blocks& blocks, BlockId layer, Widths& widths) {
   const std::vector<OpId> experts = expert_ops(graph, blocks, layer);
   const std::set<OpId> among(experts.begin(), experts.end());
@@ -106,6 +109,9 @@ void find_feed_forward(const Graph& graph, const Blocks& blocks, BlockId layer, 
     }
   }
   widths.expert = std::max(widths.expert, stack);
+  for (const OpId op : blocks[layer].ops) {
+    if (graph.op_type(op) == "Conv") widths.scan = std::max(widths.scan, widths.feed_forward);
+  }
 }
 
 /// Attention to latent vectors of keys and values (DeepSeek's): queries as they are, without and with
@@ -264,8 +270,10 @@ std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decod
 }
 
 LlamaBuffers llama_buffers(const Widths& widths) {
+  // A file without caches says nothing of the context.
+  const std::int64_t least = widths.has_caches ? 1 : kUbatch;
   const std::int64_t context =
-      (std::max<std::int64_t>(1, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
+      (std::max(least, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
   const std::int64_t tokens = std::min(kUbatch, context);
   const std::int64_t mask = tokens * context * 2;
   const auto floats = [&](std::int64_t width) { return tokens * width * 4; };
@@ -281,6 +289,12 @@ LlamaBuffers llama_buffers(const Widths& widths) {
       std::max(buffers.attention,
                floats(std::max(3 * widths.feed_forward, widths.expert > 0 ? experts : 0) + beside) +
                    mask);
+  if (widths.scan > 0) {
+    // Of each sequence there are states, and what the convolution reads of the positions before.
+    const std::int64_t states = widths.scan * (kStates + kConvolution - 1) * 4;
+    buffers.layer =
+        std::max(buffers.layer, floats(6 * widths.scan + 3 * widths.hidden) + states);
+  }
   buffers.head = floats(widths.words + widths.hidden);
   return buffers;
 }

@@ -101,6 +101,15 @@ std::shared_ptr<const Graph> decoder(std::map<std::string, int> sizes) {
   TensorId last = add("model.embed_tokens", "Gather", kNoTensor, sizes["words"], width);
   for (int layer = 0; layer < sizes["layers"]; ++layer) {
     const std::string at = "model.layers." + std::to_string(layer);
+    if (sizes["scan"] > 0) {
+      last = add(at + ".mixer.in_proj", "MatMul", last, width, 2 * sizes["scan"]);
+      last = add(at + ".mixer.conv1d", "Conv", last, sizes["scan"], 4);
+      const OpId gate = builder.add_op("/model/layers." + std::to_string(layer) + "/Mul", "Mul");
+      builder.add_input(gate, last);
+      last = builder.add_output(gate, tensor({1, 1, sizes["scan"]}));
+      last = add(at + ".mixer.out_proj", "MatMul", last, sizes["scan"], width);
+      continue;
+    }
     const OpId cache = builder.add_op("past_key_values." + std::to_string(layer) + ".key", "Input");
     const TensorId past = builder.add_output(
         cache, tensor({1, sizes["kv"], sizes["context"] - 1, width / sizes["heads"]}));
@@ -214,7 +223,7 @@ TEST_CASE("llama.cpp's log: its buffers for prompts are those that a plan has ro
   CHECK(compared > 3);
 }
 
-TEST_CASE("llama.cpp's buffers of mixtures: experts, dense layers and latent vectors apart") {
+TEST_CASE("llama.cpp's buffers of mixtures, latent vectors and scans") {
   struct Case {
     std::map<std::string, int> sizes;
     double mib;  ///< as build b11549 has it for a context of 4,096
@@ -232,7 +241,9 @@ TEST_CASE("llama.cpp's buffers of mixtures: experts, dense layers and latent vec
                                       latent(2048, 1408, 16, 10944, 6, 88.14),
                                       latent(2048, 1408, 64, 2048, 6, 192.02),
                                       latent(7168, 2048, 128, 18432, 8, 410.02),
-                                      latent(7168, 2048, 16, 18432, 8, 282.02)}) {
+                                      latent(7168, 2048, 16, 18432, 8, 282.02),
+                                      Case{{{"width", 2560}, {"scan", 5120}}, 75.38},
+                                      Case{{{"width", 4096}, {"scan", 8192}}, 120.6}}) {
     each.sizes.insert({{"layers", 2}, {"experts", 16}, {"kv", 1}, {"words", 8}, {"context", 4096}});
     const auto graph = decoder(each.sizes);
     const auto cluster = machine_of_words("rtx3090");
