@@ -30,7 +30,8 @@ struct Blocks::Data {
 /// Reads the graph once; see Blocks.
 class BlockFinder {
  public:
-  BlockFinder(const Graph& graph, Blocks::Data& data) : graph_(graph), data_(data) {}
+  BlockFinder(const Graph& graph, Blocks::Data& data)
+      : graph_(graph), data_(data), scopes_(graph) {}
 
   void run() {
     find_modules();
@@ -70,7 +71,6 @@ class BlockFinder {
     }
     return parameter;
   }
-  [[nodiscard]] std::string scope_of(OpId op) const { return berth::scope_of(graph_, op); }
   /// A scale, an axis, an epsilon.
   [[nodiscard]] bool is_scalar(TensorId tensor) const { return graph_.bytes(tensor) <= 8; }
 
@@ -90,7 +90,7 @@ class BlockFinder {
       if (largest == kNoTensor) continue;
       const TensorId weight = weight_behind(largest);
       std::string name = module_of_parameter(graph_.tensor_name(weight));
-      const std::string scope = scope_of(op);
+      const std::string scope = scopes_.of(op);
       // A tied parameter has the name of its first module, and the scope says which module reads it.
       // A scope that ends in that name is the same module in another step.
       const bool same = scope.size() > name.size() && scope.ends_with("." + name);
@@ -121,7 +121,7 @@ class BlockFinder {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const std::int64_t bytes = stated_bytes(op);
       if (bytes == 0) continue;
-      const std::string name = scope_of(op);
+      const std::string name = scopes_.of(op);
       if (name.empty()) continue;
       data_.module_of[at(op)] = name;
       bytes_[name] += bytes;
@@ -211,7 +211,7 @@ class BlockFinder {
     }
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       if (data_.block_of[at(op)] != kNone) continue;
-      const std::string scope = scope_of(op);
+      const std::string scope = scopes_.of(op);
       if (scope.empty()) continue;
       const auto known = index_.find(block_of_module(scope).first);
       if (known != index_.end()) data_.block_of[at(op)] = known->second;
@@ -430,6 +430,7 @@ class BlockFinder {
 
   const Graph& graph_;
   Blocks::Data& data_;
+  const Scopes scopes_;
   std::vector<int> readers_;  // by weight, ops of the step that read it or what is made of it
   std::int64_t total_ = 0;
   std::map<std::string, std::int64_t> bytes_;          // by module, each parameter once

@@ -14,18 +14,38 @@ std::string module_of_parameter(const std::string& name) {
   return dot == std::string::npos || computed ? std::string() : name.substr(0, dot);
 }
 
-std::string module_of_scope(const std::string& op_name) {
-  const std::size_t slash = op_name.rfind('/');
-  if (slash == std::string::npos) return {};
-  std::string module = op_name.substr(0, slash);
-  std::replace(module.begin(), module.end(), '/', '.');
-  return module.substr(std::min(module.find_first_not_of('.'), module.size()));
+Scopes::Scopes(const Graph& graph) : graph_(graph) {
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    std::string module = module_of_parameter(graph.tensor_name(tensor));
+    while (!module.empty() && modules_.insert(module).second) {
+      module = module.substr(0, module.find('.') == std::string::npos ? 0 : module.rfind('.'));
+    }
+  }
 }
 
-std::string scope_of(const Graph& graph, OpId op) {
-  const AttributeValue* const stated = graph.attribute(op, kModuleAttribute);
-  const auto* const module = stated == nullptr ? nullptr : std::get_if<std::string>(stated);
-  return module != nullptr ? *module : module_of_scope(graph.op_name(op));
+std::string Scopes::of(OpId op) const {
+  const AttributeValue* const stated = graph_.attribute(op, kModuleAttribute);
+  const auto* const said = stated == nullptr ? nullptr : std::get_if<std::string>(stated);
+  if (said != nullptr) return *said;
+  const std::string& name = graph_.op_name(op);
+  const std::size_t end = name.rfind('/');
+  if (end == std::string::npos) return {};
+  std::string module, last;
+  for (std::size_t begin = name.find_first_not_of('/'); begin < end;) {
+    const std::size_t next = std::min(name.find('/', begin), end);
+    const std::string part = name.substr(begin, next - begin);
+    begin = name.find_first_not_of('/', next);
+    const bool element = !last.empty() && part.starts_with(last + ".") &&
+                         number_of_part(part.substr(last.size() + 1)) >= 0;
+    if (element && !modules_.contains(module + "." + last)) {
+      module.resize(module.size() - last.size());
+      module += part;
+    } else {
+      module += (module.empty() ? "" : ".") + part;
+    }
+    last = part;
+  }
+  return module;
 }
 
 std::vector<std::string> module_parts(const std::string& module) {

@@ -1,6 +1,7 @@
 // Names of modules: "model.layers.3.mlp.up_proj".
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,18 @@ namespace berth {
 
 /// "model.layers.0.mlp.weight" -> "model.layers.0.mlp"; empty for a name that an exporter made up.
 [[nodiscard]] std::string module_of_parameter(const std::string& name);
-/// "/model/layers.0/mlp/MatMul" -> "model.layers.0.mlp"; empty without scopes.
-[[nodiscard]] std::string module_of_scope(const std::string& op_name);
-/// The module that computes an op: what a frontend says, else the scope in its name.
-[[nodiscard]] std::string scope_of(const Graph& graph, OpId op);
+/// The modules that compute ops: what a frontend says, else the scopes in their names.
+class Scopes {
+ public:
+  explicit Scopes(const Graph& graph);
+  /// "/model/layers.0/mlp/MatMul" -> "model.layers.0.mlp"; empty without scopes. An element of a sequence
+  /// ("/layer1/layer1.0/Conv") has the name of its list twice there, unless parameters have it so too.
+  [[nodiscard]] std::string of(OpId op) const;
+
+ private:
+  const Graph& graph_;
+  std::set<std::string> modules_;  // of parameters, with all around them
+};
 /// The parts of a module's name.
 [[nodiscard]] std::vector<std::string> module_parts(const std::string& module);
 /// "a.b" from parts [0, end).

@@ -19,8 +19,9 @@ constexpr double kSecondStack = 0.05;
 /// How many elements a list has, as far as scopes of ops show; at least so many.
 int element_count(const Graph& graph, const std::string& list, int count) {
   const std::string prefix = list.empty() ? list : list + ".";
+  const Scopes scopes(graph);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    const std::string scope = scope_of(graph, op);
+    const std::string scope = scopes.of(op);
     if (!scope.starts_with(prefix)) continue;
     const std::vector<std::string> parts = module_parts(scope.substr(prefix.size()));
     count = std::max(count, number_of_part(parts.front()) + 1);

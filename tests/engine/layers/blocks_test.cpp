@@ -95,6 +95,25 @@ TEST_CASE("scopes decide where parameters have lost their names") {
         "model.layers.1.mlp.up_proj");
 }
 
+TEST_CASE("a scope has the name of a sequence again before that of its element") {
+  for (const bool twice : {false, true}) {
+    CAPTURE(twice);
+    Net net;
+    TensorId x = net.op("/stem/Conv", {}, "onnx::Conv_1");
+    x = net.op("/layer1/layer1.0/conv1/Conv", {x}, "onnx::Conv_2");
+    x = net.op("/layer1/layer1.1/down/down.0/Conv", {x}, "onnx::Conv_3");
+    if (twice) x = net.op("/layer1/layer1.1/fc/Gemm", {x}, "layer1.layer1.1.fc.weight");
+    net.op("/layer1/layer1.1/Add", {x});
+    const auto graph = net.build();
+    const Blocks blocks(*graph);
+    const std::string list = twice ? "layer1.layer1" : "layer1";
+    CHECK(blocks.layer_list() == list);
+    CHECK(block_of(*graph, blocks, "/layer1/layer1.1/Add") == list + ".1");
+    CHECK(blocks.module_of(*graph->find_op("/layer1/layer1.1/down/down.0/Conv")) ==
+          list + ".1.down.0");
+  }
+}
+
 TEST_CASE("scalars are no modules, and small tables go with their first reader") {
   Net net;
   const TensorId table = net.op("rotary", {}, "model.rotary_emb.inv_freq", 256);
