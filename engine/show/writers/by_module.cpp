@@ -363,6 +363,12 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   if (share.size() > 1 && on_gpus > 0) {
     const std::string_view order = order_variable(cluster);
     if (!order.empty()) text = cat(order, "\n", text);
+    if (last >= kLlamaShares) {
+      throw Error(ErrorCode::unsupported,
+                  cat("llama.cpp takes shares of ", kLlamaShares, " GPUs, and the plan uses ",
+                      cluster.device(device.back()).name, "; place with --for llama.cpp"));
+    }
+    share.resize(std::min(share.size(), at(kLlamaShares)));  // those that are not there are 0
     std::string shares;
     for (const int each : share) shares += cat(shares.empty() ? "" : ",", each);
     text += cat("--tensor-split ", shares, "\n");

@@ -30,6 +30,9 @@ struct PipelineLayers {
 /// Throws Error(unsupported) naming an element without parameters among several lists.
 [[nodiscard]] PipelineLayers pipeline_layers(const Graph& graph, const Blocks& blocks);
 
+/// Shares that llama.cpp's --tensor-split takes: one fewer than the devices it knows (llama_max_devices).
+inline constexpr int kLlamaShares = 15;
+
 /// Neither a host nor a neural processor: it runs every op.
 [[nodiscard]] bool is_gpu(const Device& device);
 /// The maker of a device of machines in words: "Intel", "NVIDIA"; "a phone" for the GPU and the neural

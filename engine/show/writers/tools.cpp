@@ -294,6 +294,17 @@ ToolRules llama(const ToolTask& task) {
   }
   ToolRules rules;
   forbid(rules, npus_of(task.cluster), "(llama.cpp knows no neural processor)");
+  std::vector<std::string> beyond;
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    if (accelerator_number(task.cluster, d) >= kLlamaShares) {
+      beyond.push_back(task.cluster.device(d).name);
+    }
+  }
+  if (!beyond.empty()) {
+    rules.notes.push_back(cat("llama.cpp takes shares of ", kLlamaShares, " GPUs: not of ",
+                              join(beyond, 5)));
+  }
+  forbid(rules, std::move(beyond), "(llama.cpp takes shares of 15 GPUs)");
   for (const BlockId layer : decoder.layers) {
     const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
     const std::set<OpId> among(experts.begin(), experts.end());

@@ -225,6 +225,25 @@ TEST_CASE("a plan for unlike GPUs says how they are numbered, and which the proc
   }
 }
 
+TEST_CASE("llama.cpp has shares of 15 GPUs") {
+  const auto graph = decoder({.layers = 2});
+  const auto cluster = machine_of_words("17xl4+host");
+  const ToolRules rules = rules_of("llama.cpp", *graph, *cluster);
+  const auto constraints = compiled(*graph, *cluster, rules);
+  CHECK(constraints->allowed(1, 15));
+  CHECK_FALSE(constraints->allowed(1, 16));
+  REQUIRE(rules.notes.size() == 1);
+  CHECK(rules.notes.front().find("not of gpu:15, gpu:16") != std::string::npos);
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 2);
+  placement.front() = 0;
+  CHECK(plan_writer("llama.cpp").text(*graph, *cluster, placement) ==
+        "-ngl 3\n--tensor-split 0,3,0,0,0,0,0,0,0,0,0,0,0,0,0\n");
+  placement.back() = placement[placement.size() - 2] = 16;
+  expect_error(ErrorCode::unsupported, {"shares of 15 GPUs", "gpu:15", "--for llama.cpp"}, [&] {
+    static_cast<void>(plan_writer("llama.cpp").text(*graph, *cluster, placement));
+  });
+}
+
 TEST_CASE("llama.cpp: experts on the host with everything else on GPUs") {
   const auto graph = decoder({.layers = 3, .experts = 2});
   const auto cluster = machine_of_words("2xl4");
