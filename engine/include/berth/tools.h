@@ -35,6 +35,8 @@ struct ToolTask {
   const Costs& costs;
   /// For a tool that spills: the accelerators do not hold everything.
   bool spill = false;
+  /// The objective is throughput: steps follow each other through the devices.
+  bool pipeline = false;
 };
 
 struct Tool {

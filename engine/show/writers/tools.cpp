@@ -199,6 +199,11 @@ ToolRules accelerate(const ToolTask& task) {
   const Blocks blocks(task.graph);
   ToolRules rules;
   note_order(task.cluster, rules);
+  if (task.pipeline && accelerator_count(task.cluster) > 1) {
+    rules.notes.push_back(
+        "accelerate computes on one device after the other, so that a step takes its runtime alone; "
+        "the largest load is that of a pipeline, which torch-pipelining and deepspeed run");
+  }
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
@@ -326,7 +331,7 @@ ToolRules llama(const ToolTask& task) {
   const Widths widths = widths_of(task.graph, blocks, decoder);
   if (widths.hidden == 0) return rules;  // a graph without shapes
   rules.costs =
-      with_llama_buffers({task.graph, task.cluster, *rules.costs, task.spill}, blocks, decoder);
+      with_llama_buffers({task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
   return rules;
@@ -354,7 +359,7 @@ ToolRules vllm_rules(const ToolTask& task) {
   rules.constraints.push_back(std::move(margin));
   const auto fused = with_fused_experts(task, blocks, decoder);
   rules.costs =
-      with_vllm_activations({task.graph, task.cluster, *fused, task.spill}, blocks, decoder);
+      with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline}, blocks, decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
   return rules;
 }

@@ -387,6 +387,18 @@ TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that com
   CHECK(spilled.notes.front().find("gpu:0") != std::string::npos);
 }
 
+TEST_CASE("accelerate has no pipeline, which a plan for throughput says") {
+  const auto graph = decoder({});
+  const auto cluster = machine_of_words("2xl4+host");
+  const auto costs = Costs::roofline(*graph, *cluster);
+  const auto notes = [&](const char* name) {
+    return tool(name).rules({*graph, *cluster, *costs, false, /*pipeline=*/true}).notes;
+  };
+  REQUIRE(notes("accelerate").size() == 1);
+  CHECK(notes("accelerate").front().find("one device after the other") != std::string::npos);
+  CHECK(notes("deepspeed").empty());
+}
+
 TEST_CASE(
     "accelerate computes what a host holds on a GPU that has a block and room for the largest") {
   const auto graph = decoder({.layers = 3});  // layers of 2,000 bytes, the others of 1,000 or 2,000
