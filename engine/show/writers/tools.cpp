@@ -210,8 +210,9 @@ ToolRules accelerate(const ToolTask& task) {
   const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
   if (main == kNoDevice) return rules;
   rules.cluster = held_by_hosts(task.cluster, main);
-  if (!task.spill) {
-    forbid(rules, devices_where(task.cluster, /*host=*/true),
+  std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
+  if (!task.spill || hosts.empty()) {
+    forbid(rules, std::move(hosts),
            "(accelerate computes nothing on the host while GPUs hold everything)");
     return rules;
   }

@@ -446,6 +446,12 @@ TEST_CASE(
     CHECK(pinned(*cluster) == 2);
     CHECK(first_of_map(*cluster, 2).find("\"model.embed_tokens\": 1") != std::string::npos);
   }
+  SUBCASE("but on none for a host that is not there") {
+    const Cluster bare("bare", {machine(1900, 2100)->device(1), machine(1900, 2100)->device(2)},
+                       {{"*", "*", 1e9, 1}});
+    CHECK(rules_of("accelerate", *graph, bare, /*spill=*/true).constraints.size() ==
+          rules_of("accelerate", *graph, bare).constraints.size());
+  }
   SUBCASE("and none where none has") {
     const auto cluster = machine(1900, 2100);  // named is the larger one
     expect_error(
