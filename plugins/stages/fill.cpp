@@ -26,28 +26,35 @@ class FillPolicy final : public Policy {
     const auto hosts = std::find_if(devices.begin(), devices.end(), is_host);
     if (!by_speed_) std::sort(devices.begin(), hosts);
     const bool moves = host_first_ && hosts != devices.begin() && hosts != devices.end();
-    if (moves) std::rotate(devices.begin(), hosts, hosts + 1);
+    const auto host_count = static_cast<std::size_t>(devices.end() - hosts);
+    if (moves) std::rotate(devices.begin(), hosts, devices.end());
     std::vector<std::int64_t> room;
     for (const DeviceId device : devices) room.push_back(problem.memory_bytes(device));
     Plan plan;
     if (!moves) {
       plan = filled_to_fit(chain, devices, std::move(room), evaluator, context);
     } else {
-      plan = behind_host(chain, devices, std::move(room), evaluator, context);
+      plan = behind_hosts(chain, devices, host_count, room, evaluator, context);
     }
     return answer_of(chain, plan, evaluator, repair_, context);
   }
 
  private:
-  /// The host, which is the first of the devices, has as few units as the others leave.
-  static Plan behind_host(const Chain& chain, const std::vector<DeviceId>& devices,
-                          std::vector<std::int64_t> room, Evaluator& evaluator,
-                          const PlaceContext& context) {
+  /// The hosts, which are the first of the devices, have as few units as the others leave.
+  static Plan behind_hosts(const Chain& chain, const std::vector<DeviceId>& devices,
+                           std::size_t host_count, const std::vector<std::int64_t>& room,
+                           Evaluator& evaluator, const PlaceContext& context) {
     Plan plan;
-    room.front() = 0;
+    std::int64_t bytes = 0;
     for (int held = 0; held <= chain.count(); ++held) {
-      if (held > 0) room.front() += chain[held - 1].param_bytes;
-      plan = filled_to_fit(chain, devices, room, evaluator, context);
+      if (held > 0) bytes += chain[held - 1].param_bytes;
+      std::vector<std::int64_t> some = room;
+      std::int64_t left = bytes;
+      for (std::size_t i = 0; i < host_count; ++i) {
+        some[i] = room[i] == kNoLimit ? left : std::min(room[i], left);
+        left -= some[i];
+      }
+      plan = filled_to_fit(chain, devices, std::move(some), evaluator, context);
       if (context.stopped() || evaluator.evaluate(chain.placement(plan)).feasible) break;
     }
     return plan;

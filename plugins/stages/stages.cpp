@@ -239,7 +239,7 @@ class StagesPolicy final : public Policy {
   }
 
  private:
-  /// The orders of devices to try, without and with a host where that may take a part.
+  /// The orders of devices to try, without and with the hosts where those may take a part.
   [[nodiscard]] std::vector<std::vector<DeviceId>> orders(const Problem& problem,
                                                           const Chain& chain) const {
     std::vector<DeviceId> devices = spread_devices(problem, /*hosts=*/false);
@@ -261,31 +261,33 @@ class StagesPolicy final : public Policy {
         }
       }
     }
-    const DeviceId host = host_of(problem, devices);
-    if (hosts_ == "none" || host == kNoDevice) return all;
+    const std::vector<DeviceId> hosts = hosts_beside(problem, devices);
+    if (hosts_ == "none" || hosts.empty()) return all;
     const std::size_t without = all.size();
     for (std::size_t i = 0; i < without; ++i) {
-      std::vector<DeviceId> with = all[i];
       if (hosts_ == "first" || hosts_ == "any") {
-        with.insert(with.begin(), host);
-        all.push_back(with);
-        with.erase(with.begin());
+        std::vector<DeviceId> with = hosts;
+        with.insert(with.end(), all[i].begin(), all[i].end());
+        all.push_back(std::move(with));
       }
       if (hosts_ == "last" || hosts_ == "any") {
-        with.push_back(host);
-        all.push_back(with);
+        std::vector<DeviceId> with = all[i];
+        with.insert(with.end(), hosts.begin(), hosts.end());
+        all.push_back(std::move(with));
       }
     }
     return all;
   }
 
-  /// A host that is not among the devices.
-  static DeviceId host_of(const Problem& problem, const std::vector<DeviceId>& devices) {
+  /// Hosts that are not among the devices.
+  static std::vector<DeviceId> hosts_beside(const Problem& problem,
+                                            const std::vector<DeviceId>& devices) {
+    std::vector<DeviceId> hosts;
     for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
       const bool among = std::find(devices.begin(), devices.end(), device) != devices.end();
-      if (problem.cluster().device(device).host && !among) return device;
+      if (problem.cluster().device(device).host && !among) hosts.push_back(device);
     }
-    return kNoDevice;
+    return hosts;
   }
 
   /// All orders but for those of devices that are alike; none where there are too many.

@@ -17,8 +17,9 @@ namespace {
 struct Shape {
   int layers = 8;
   bool experts = false;
-  std::vector<std::int64_t> memory;   ///< of the GPUs; then a host without limit
-  std::vector<double> us = {10, 20};  ///< of an op, by GPU; 100 on the host
+  std::vector<std::int64_t> memory;   ///< of the GPUs; then hosts
+  std::vector<double> us = {10, 20};  ///< of an op, by GPU; 100 on a host
+  std::vector<std::int64_t> hosts = {kNoLimit};
 };
 
 /// An embedding, layers of two ops (and experts of two), a head: 10 bytes of weights each, 40 for
@@ -55,9 +56,12 @@ std::shared_ptr<const Problem> decoder(const Shape& shape) {
     devices.push_back(device);
     us.emplace_back(static_cast<std::size_t>(graph->op_count()), shape.us[i]);
   }
-  Device host{"cpu:0", "cpu"};
-  host.host = true;
-  devices.push_back(host);
+  for (std::size_t i = 0; i < shape.hosts.size(); ++i) {
+    Device host{"cpu:" + std::to_string(i), "cpu"};
+    host.host = true;
+    host.memory_bytes = shape.hosts[i];
+    devices.push_back(host);
+  }
   us.emplace_back(static_cast<std::size_t>(graph->op_count()), 100);
   const auto cluster = std::make_shared<const Cluster>("machine", devices,
                                                        std::vector<LinkSpec>{{"*", "*", 1e12, 1}});
@@ -145,6 +149,22 @@ TEST_CASE("stages: experts go to the host where the GPUs do not hold them") {
   for (OpId op = 0; op < problem->graph().op_count(); ++op) {
     const bool expert = problem->graph().op_name(op).find("experts") != std::string::npos;
     CHECK((placement[static_cast<std::size_t>(op)] == 2) == expert);
+  }
+}
+
+TEST_CASE("several hosts are all before the others, or all behind them") {
+  const auto problem = decoder({.memory = {95}, .us = {10}, .hosts = {50, 60}});
+  for (const char* policy : {"stages", "fill"}) {
+    for (const char* hosts : {"first", "last"}) {
+      CAPTURE(policy);
+      CAPTURE(hosts);
+      const Placement placement = placed(problem, policy, {{"hosts", std::string(hosts)}});
+      CHECK(make_simulation_evaluator(problem)->evaluate(placement).feasible);
+      CHECK(counts(*problem, placement)[1] + counts(*problem, placement)[2] >= 9);
+      const bool first = hosts == std::string("first");
+      CHECK(std::is_partitioned(placement.begin(), placement.end(),
+                                [&](DeviceId device) { return (device == 0) != first; }));
+    }
   }
 }
 
