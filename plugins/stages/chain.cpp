@@ -156,6 +156,24 @@ Placement Chain::placement(const Plan& plan) const {
   return placement;
 }
 
+int Chain::hosts_end() const {
+  const auto elsewhere = [&](OpId op) {
+    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+      if (problem_.cluster().device(device).host) continue;
+      if (runs_[at(device)][at(classes_->of(op))]) return true;
+    }
+    return false;
+  };
+  int first = 0, last = 0;  // behind the first ones of them, and behind all
+  for (int unit = 0; unit < count(); ++unit) {
+    const std::vector<OpId>& ops = (*this)[unit].ops;
+    if (std::all_of(ops.begin(), ops.end(), elsewhere)) continue;
+    if (first == unit) ++first;
+    last = unit + 1;
+  }
+  return last > first ? last : 0;
+}
+
 std::vector<DeviceId> Chain::by_speed() const {
   const Problem& problem = problem_;
   std::vector<std::pair<double, DeviceId>> order;

@@ -48,6 +48,7 @@ class FillPolicy final : public Policy {
     std::int64_t bytes = 0;
     for (int held = 0; held <= chain.count(); ++held) {
       if (held > 0) bytes += chain[held - 1].param_bytes;
+      if (held < chain.hosts_end()) continue;
       std::vector<std::int64_t> some = room;
       std::int64_t left = bytes;
       for (std::size_t i = 0; i < host_count; ++i) {

@@ -31,8 +31,9 @@ constexpr int kFirstStep = 8;
 /// Plans with one order of devices, and what each is worth.
 class Search {
  public:
-  Search(const Chain& chain, Evaluator& evaluator, const PlaceContext& context)
-      : chain_(chain), evaluator_(evaluator), context_(context) {}
+  /// `hosts_end`: units that hosts have at least, where they come first.
+  Search(const Chain& chain, Evaluator& evaluator, const PlaceContext& context, int hosts_end)
+      : chain_(chain), evaluator_(evaluator), context_(context), hosts_end_(hosts_end) {}
 
   struct Entry {
     Plan plan;
@@ -42,12 +43,14 @@ class Search {
 
   void try_order(const std::vector<DeviceId>& devices) {
     known_.clear();
-    const std::vector<Plan> all = every_cut(devices);
+    std::vector<Plan> all = every_cut(devices);
     if (!all.empty() && !chain_.has_experts()) {
+      for (Plan& plan : all) keep_on_hosts(plan);
       static_cast<void>(evaluate(all));
       return;
     }
     for (Plan& start : starts(devices)) {
+      keep_on_hosts(start);
       static_cast<void>(evaluate({start}));
       descend(index_of(start));
       if (context_.stopped()) return;
@@ -57,6 +60,16 @@ class Search {
  private:
   using Key = std::pair<std::vector<int>, std::vector<int>>;
   static Key key_of(const Plan& plan) { return {plan.ends, plan.hosted}; }
+
+  /// The last of the hosts in front gets the units that they lack.
+  void keep_on_hosts(Plan& plan) const {
+    const Cluster& cluster = evaluator_.problem().cluster();
+    std::size_t hosts = 0;
+    while (hosts < plan.devices.size() && cluster.device(plan.devices[hosts]).host) ++hosts;
+    for (std::size_t i = hosts == 0 ? plan.ends.size() : hosts - 1; i < plan.ends.size(); ++i) {
+      plan.ends[i] = std::max(plan.ends[i], hosts_end_);
+    }
+  }
 
   [[nodiscard]] std::size_t index_of(const Plan& plan) const { return known_.at(key_of(plan)); }
 
@@ -203,7 +216,8 @@ class Search {
     return plans;
   }
 
-  static void add(Plan plan, std::vector<Plan>& plans) {
+  void add(Plan plan, std::vector<Plan>& plans) const {
+    keep_on_hosts(plan);
     for (std::size_t i = 0; i < plan.ends.size(); ++i) {
       const int begin = i == 0 ? 0 : plan.ends[i - 1];
       plan.hosted[i] = std::clamp(plan.hosted[i], 0, plan.ends[i] - begin);
@@ -214,6 +228,7 @@ class Search {
   const Chain& chain_;
   Evaluator& evaluator_;
   const PlaceContext& context_;
+  const int hosts_end_;
   std::vector<Entry> entries_;
   std::map<Key, std::size_t> known_;  // of the present order of devices: indices into entries_
 };
@@ -229,8 +244,16 @@ class StagesPolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);
-    Search search(chain, evaluator, context);
-    for (const std::vector<DeviceId>& devices : orders(problem, chain)) {
+    std::vector<std::vector<DeviceId>> all = orders(problem, chain);
+    const int hosts_end = hosts_ == "first" ? chain.hosts_end() : 0;
+    const auto with_hosts = [&](const std::vector<DeviceId>& devices) {
+      return !devices.empty() && problem.cluster().device(devices.front()).host;
+    };
+    if (hosts_end > 0 && std::any_of(all.begin(), all.end(), with_hosts)) {
+      std::erase_if(all, [&](const auto& devices) { return !with_hosts(devices); });
+    }
+    Search search(chain, evaluator, context, hosts_end);
+    for (const std::vector<DeviceId>& devices : all) {
       search.try_order(devices);
       if (context.stopped()) break;
     }

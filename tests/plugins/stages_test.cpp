@@ -168,6 +168,29 @@ TEST_CASE("several hosts are all before the others, or all behind them") {
   }
 }
 
+TEST_CASE("where hosts come first, they have all that is before what runs on them alone") {
+  // The last of nine blocks of two ops, by its constraint; the embedding alone changes nothing.
+  const auto pinned = [](const std::string& op) {
+    const auto plain = decoder({.memory = {1000}, .us = {10}, .hosts = {1000}});
+    ConstraintRule rule;
+    rule.kind = ConstraintRule::Kind::pin;
+    rule.ops.emplace_back().name = op;
+    rule.devices = {"cpu:0"};
+    return std::make_shared<const Problem>(
+        plain->shared_graph(), plain->shared_cluster(), plain->shared_costs(), nullptr, plain->options(),
+        std::make_shared<const Constraints>(plain->graph(), plain->cluster(), plain->costs(),
+                                            std::vector{rule}));
+  };
+  const OptionTexts options = {{"hosts", std::string("first")}};
+  for (const char* policy : {"stages", "fill"}) {
+    CAPTURE(policy);
+    CHECK(counts(*pinned("layers.3.q/op"), placed(pinned("layers.3.q/op"), policy, options)) ==
+          std::vector<int>{9, 9});
+    CHECK(counts(*pinned("embed/op"), placed(pinned("embed/op"), policy, options)) ==
+          std::vector<int>{17, 1});
+  }
+}
+
 TEST_CASE("stages works on groups where nothing has the name of a module") {
   GraphBuilder builder("bare");
   TensorInfo info;

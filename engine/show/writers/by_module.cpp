@@ -350,7 +350,8 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
           cat("llama.cpp's layers are on the host first, then on one GPU after the other, and "
               "the plan has ",
               i < decoder.layers.size() ? blocks[decoder.layers[i]].name : "the output", " on ",
-              cluster.device(device[i]).name, " after later ones"));
+              cluster.device(device[i]).name,
+              " after later ones; place with --for llama.cpp, without pins that say otherwise"));
     }
     last = number;
     if (number < 0) continue;
