@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "berth/blocks.h"
@@ -256,6 +257,20 @@ bool is_of_network(const Graph& graph, TensorId tensor) {
   return !numbered && graph.bytes(tensor) > 8 && !(integers && graph.shape(tensor).size() < 2);
 }
 
+/// Whether an op in a module reads what has the name of an op of PyTorch: a constant that torch.onnx.export
+/// computed, the first of its kind, which has no number. Parameters of the network itself are read there.
+bool is_computed(const Graph& graph, OpId reader, const std::string& name) {
+  static const std::set<std::string> kOps = {
+      "add",    "arange", "cat",    "clone",     "cos",     "cumsum", "div",   "embedding", "exp",
+      "expand", "full",   "gather", "index",     "log",     "mul",    "neg",   "ones",      "ones_like",
+      "permute", "pow",   "repeat", "reshape",   "select",  "sin",    "slice", "sqrt",      "stack",
+      "sub",    "sum",    "to",     "transpose", "tril",    "triu",   "unsqueeze", "view",  "where",
+      "zeros",  "zeros_like"};
+  const AttributeValue* const module = graph.attribute(reader, kModuleAttribute);
+  const auto* const said = module == nullptr ? nullptr : std::get_if<std::string>(module);
+  return said != nullptr && !said->empty() && kOps.contains(name);
+}
+
 /// Parameters that no entry covers, such as those of the network itself, each with the device of its first
 /// reader; of what a host holds, with `worker`, as no hook sends them there.
 std::map<std::string, DeviceId> loose_parameters(const Graph& graph, const Cluster& cluster,
@@ -270,7 +285,8 @@ std::map<std::string, DeviceId> loose_parameters(const Graph& graph, const Clust
     for (const TensorId tensor : graph.inputs(op)) {
       if (tensor == kNoTensor || graph.maker(tensor) != kNoOp) continue;
       const std::string& name = graph.tensor_name(tensor);
-      if (is_of_network(graph, tensor) && !is_covered(name, entries)) {
+      if (is_of_network(graph, tensor) && !is_covered(name, entries) &&
+          !is_computed(graph, reader, name)) {
         found.try_emplace(name, held ? worker : device);
       }
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/blocks.h"
 #include "berth/error.h"
 #include "support/expect_error.h"
 
@@ -84,6 +85,7 @@ TEST_CASE("device_map names parameters of the network itself, and nothing that a
   const auto add = [&](const std::string& name, const std::string& parameter,
                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
     const OpId op = builder.add_op(name, "Op");
+    if (name == "mask") builder.set_attribute(op, std::string(kModuleAttribute), std::string("layers.0"));
     if (last != kNoTensor) builder.add_input(op, last);
     const TensorInfo info{dtype, true, std::move(shape), kUnknownBytes};
     builder.add_input(op, builder.add_parameter(info, parameter));
@@ -94,17 +96,18 @@ TEST_CASE("device_map names parameters of the network itself, and nothing that a
   add("scale", "eps", {1});
   add("reshape", "shape", {3}, DType::i64);
   add("multiply", "val_15", {8, 8});
+  add("mask", "where", {8, 8});
   add("layer", "layers.0.weight", {8, 8});
   const auto graph = builder.build();
   const auto map = [&](const Placement& placement) {
     return json::parse(plan_writer("device_map").text(*graph, *machine(), placement));
   };
-  CHECK(map({kSecond, kSecond, kSecond, kSecond, kSecond, kFirst}) ==
+  CHECK(map({kSecond, kSecond, kSecond, kSecond, kSecond, kFirst, kFirst}) ==
         json({{"emb", 1}, {"layers", 0}, {"pos", 1}}));
   // A GPU computes what the host holds, and nothing sends it there but for modules.
-  CHECK(map({kHost, kHost, kHost, kHost, kHost, kFirst}) ==
+  CHECK(map({kHost, kHost, kHost, kHost, kHost, kFirst, kFirst}) ==
         json({{"emb", "cpu"}, {"layers", 0}, {"pos", 0}}));
-  CHECK(map(Placement(6, kHost)) == json({{"emb", "cpu"}, {"layers", "cpu"}, {"pos", "cpu"}}));
+  CHECK(map(Placement(7, kHost)) == json({{"emb", "cpu"}, {"layers", "cpu"}, {"pos", "cpu"}}));
 }
 
 TEST_CASE("device_map has no entry of a module whose modules are on several devices") {
