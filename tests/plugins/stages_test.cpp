@@ -177,7 +177,8 @@ TEST_CASE("where hosts come first, they have all that is before what runs on the
     rule.ops.emplace_back().name = op;
     rule.devices = {"cpu:0"};
     return std::make_shared<const Problem>(
-        plain->shared_graph(), plain->shared_cluster(), plain->shared_costs(), nullptr, plain->options(),
+        plain->shared_graph(), plain->shared_cluster(), plain->shared_costs(), nullptr,
+        plain->options(),
         std::make_shared<const Constraints>(plain->graph(), plain->cluster(), plain->costs(),
                                             std::vector{rule}));
   };

@@ -201,9 +201,9 @@ std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& c
 std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   ToolRules of_tool;
   if (for_tool != nullptr) {
-    of_tool = for_tool->rules({*posed.graph, *posed.cluster, *posed.costs,
-                               posed.spill || posed.placed,
-                               posed.settings.objective == Objective::throughput});
+    of_tool =
+        for_tool->rules({*posed.graph, *posed.cluster, *posed.costs, posed.spill || posed.placed,
+                         posed.settings.objective == Objective::throughput});
     if (of_tool.costs != nullptr) posed.costs = std::move(of_tool.costs);
     if (of_tool.cluster != nullptr) posed.cluster = std::move(of_tool.cluster);
     if (posed.placed) of_tool = {};

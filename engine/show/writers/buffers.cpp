@@ -128,8 +128,7 @@ std::int64_t latent_queries(const Graph& graph, const Blocks& blocks, BlockId la
   const std::int64_t latent = widths["kv_b_proj"].first;
   const std::int64_t positions = widths["kv_a_proj_with_mqa"].second - latent;
   // What kv_b_proj makes are keys without positions, and values, which o_proj reads.
-  const std::int64_t of_positions =
-      queries - (widths["kv_b_proj"].second - widths["o_proj"].first);
+  const std::int64_t of_positions = queries - (widths["kv_b_proj"].second - widths["o_proj"].first);
   const std::int64_t heads = positions > 0 ? of_positions / positions : 0;
   return std::max<std::int64_t>(0, queries + heads * (2 * latent + 2 * positions));
 }
@@ -202,9 +201,8 @@ std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Bloc
     const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
     if (!is_spelled_out(task.graph, blocks, experts)) continue;
     const Work fused = fused_work(task.graph, experts);
-    const OpId last = *std::find_if(experts.rbegin(), experts.rend(), [&](OpId op) {
-      return reads_parameters(task.graph, op);
-    });
+    const OpId last = *std::find_if(experts.rbegin(), experts.rend(),
+                                    [&](OpId op) { return reads_parameters(task.graph, op); });
     for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
       std::vector<double>& row = us[at(kind)];
       for (const OpId op : experts) row[at(op)] = row[at(op)] < kCannotRun ? 0 : row[at(op)];
@@ -247,8 +245,8 @@ Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decode
 std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                            const Widths& widths, std::string_view tool) {
   // What projects keys, values, the latent vector of both, and both with queries.
-  static const std::set<std::string> kApart = {"k_proj", "v_proj", "key",  "value",
-                                               "k",      "v",      "kv_a_proj_with_mqa"};
+  static const std::set<std::string> kApart = {
+      "k_proj", "v_proj", "key", "value", "k", "v", "kv_a_proj_with_mqa"};
   static const std::set<std::string> kTogether = {"qkv_proj", "query_key_value", "c_attn", "Wqkv"};
   if (widths.has_caches) return {};
   std::int64_t numbers = 0;  // of a position, in all layers
@@ -285,15 +283,13 @@ LlamaBuffers llama_buffers(const Widths& widths) {
   const std::int64_t made = widths.chosen * widths.hidden;
   const std::int64_t experts = 3 * inner + (made > 2 * inner ? made : 0);
   const std::int64_t beside = (widths.expert > 0 ? 5 : 3) * widths.hidden;
-  buffers.layer =
-      std::max(buffers.attention,
-               floats(std::max(3 * widths.feed_forward, widths.expert > 0 ? experts : 0) + beside) +
-                   mask);
+  buffers.layer = std::max(
+      buffers.attention,
+      floats(std::max(3 * widths.feed_forward, widths.expert > 0 ? experts : 0) + beside) + mask);
   if (widths.scan > 0) {
     // Of each sequence there are states, and what the convolution reads of the positions before.
     const std::int64_t states = widths.scan * (kStates + kConvolution - 1) * 4;
-    buffers.layer =
-        std::max(buffers.layer, floats(6 * widths.scan + 3 * widths.hidden) + states);
+    buffers.layer = std::max(buffers.layer, floats(6 * widths.scan + 3 * widths.hidden) + states);
   }
   buffers.head = floats(widths.words + widths.hidden);
   return buffers;
@@ -354,8 +350,7 @@ std::shared_ptr<const Costs> with_vllm_activations(const ToolTask& task, const B
     const std::int64_t dense = 3 * widths.feed_forward + widths.hidden;
     const std::int64_t experts =
         widths.expert > 0 ? widths.chosen * (3 * widths.expert + widths.hidden) : 0;
-    workspaces.add(blocks[layer].ops,
-                   kVllmTokens * 2 * (std::max(dense, experts) + widths.hidden));
+    workspaces.add(blocks[layer].ops, kVllmTokens * 2 * (std::max(dense, experts) + widths.hidden));
   }
   // Logits in 16 bits, in 32, and their probabilities.
   for (const BlockId block : decoder.behind) {

@@ -28,8 +28,9 @@ struct Widths {
   std::int64_t feed_forward = 0;  ///< of the widest layer, experts apart
   std::int64_t expert = 0;        ///< of an expert's feed-forward; 0 = there are none
   std::int64_t chosen = 1;        ///< experts for a token
-  std::int64_t latent = 0;        ///< of all queries that attention to latent vectors makes; 0 = it does not
-  std::int64_t scan = 0;          ///< of a layer of states and convolutions (Mamba's); 0 = there is none
+  std::int64_t latent =
+      0;  ///< of all queries that attention to latent vectors makes; 0 = it does not
+  std::int64_t scan = 0;  ///< of a layer of states and convolutions (Mamba's); 0 = there is none
   std::int64_t words = 0;
   std::int64_t context = 0;  ///< positions of the caches, this step's among them
   bool has_caches = false;   ///< whether the file has them

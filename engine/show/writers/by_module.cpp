@@ -105,9 +105,8 @@ void add_entries(const Tree& tree, Entries& entries) {
 
 /// Whether an entry is of the module that has this parameter, or of one around it.
 bool is_covered(const std::string& parameter, const Entries& entries) {
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
-    return parameter.starts_with(entry.first + ".");
-  });
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return parameter.starts_with(entry.first + "."); });
 }
 
 std::vector<std::string> parts_of(const std::string& module) {
@@ -248,7 +247,9 @@ void drop_empty(const Blocks& blocks, std::vector<DeviceId>& device, std::vector
 /// shapes are short rows of integers.
 bool is_of_network(const Graph& graph, TensorId tensor) {
   const std::string& name = graph.tensor_name(tensor);
-  const auto in_names = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
+  const auto in_names = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.';
+  };
   if (name.empty() || !std::all_of(name.begin(), name.end(), in_names)) return false;
   const std::size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end == std::string::npos || (end + 1 < name.size() && name[end] == '_');
@@ -261,11 +262,11 @@ bool is_of_network(const Graph& graph, TensorId tensor) {
 /// computed, the first of its kind, which has no number. Parameters of the network itself are read there.
 bool is_computed(const Graph& graph, OpId reader, const std::string& name) {
   static const std::set<std::string> kOps = {
-      "add",    "arange", "cat",    "clone",     "cos",     "cumsum", "div",   "embedding", "exp",
-      "expand", "full",   "gather", "index",     "log",     "mul",    "neg",   "ones",      "ones_like",
-      "permute", "pow",   "repeat", "reshape",   "select",  "sin",    "slice", "sqrt",      "stack",
-      "sub",    "sum",    "to",     "transpose", "tril",    "triu",   "unsqueeze", "view",  "where",
-      "zeros",  "zeros_like"};
+      "add",   "arange",    "cat",     "clone",  "cos",    "cumsum",    "div",       "embedding",
+      "exp",   "expand",    "full",    "gather", "index",  "log",       "mul",       "neg",
+      "ones",  "ones_like", "permute", "pow",    "repeat", "reshape",   "select",    "sin",
+      "slice", "sqrt",      "stack",   "sub",    "sum",    "to",        "transpose", "tril",
+      "triu",  "unsqueeze", "view",    "where",  "zeros",  "zeros_like"};
   const AttributeValue* const module = graph.attribute(reader, kModuleAttribute);
   const auto* const said = module == nullptr ? nullptr : std::get_if<std::string>(module);
   return said != nullptr && !said->empty() && kOps.contains(name);
@@ -274,8 +275,8 @@ bool is_computed(const Graph& graph, OpId reader, const std::string& name) {
 /// Parameters that no entry covers, such as those of the network itself, each with the device of its first
 /// reader; of what a host holds, with `worker`, as no hook sends them there.
 std::map<std::string, DeviceId> loose_parameters(const Graph& graph, const Cluster& cluster,
-                                                 const Placement& placement,
-                                                 const Entries& entries, DeviceId worker) {
+                                                 const Placement& placement, const Entries& entries,
+                                                 DeviceId worker) {
   std::map<std::string, DeviceId> found;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const OpId reader = graph.is_constant(op) ? graph.first_reader(op) : op;
@@ -292,6 +293,46 @@ std::map<std::string, DeviceId> loose_parameters(const Graph& graph, const Clust
     }
   }
   return found;
+}
+
+/// llama.cpp's options for layers, by the `device` of each and of the output behind them.
+std::string layer_options(const Cluster& cluster, const Blocks& blocks, const Decoder& decoder,
+                          const std::vector<DeviceId>& device) {
+  std::vector<int> share(at(accelerator_count(cluster)), 0);
+  int last = -1, on_gpus = 0;
+  for (std::size_t i = 0; i < device.size(); ++i) {
+    const int number = accelerator_number(cluster, device[i]);
+    if (number < last) {
+      throw Error(
+          ErrorCode::unsupported,
+          cat("llama.cpp's layers are on the host first, then on one GPU after the other, and "
+              "the plan has ",
+              i < decoder.layers.size() ? blocks[decoder.layers[i]].name : "the output", " on ",
+              cluster.device(device[i]).name,
+              " after later ones; place with --for llama.cpp, without pins that say otherwise"));
+    }
+    last = number;
+    if (number < 0) continue;
+    ++share[at(number)];
+    ++on_gpus;
+  }
+  // The output counts as a layer, the last: of layers + 1 the last `-ngl` are on GPUs, and layer i of
+  // them is on the first GPU whose cumulated share is above i / ngl.
+  std::string text = cat("-ngl ", on_gpus, "\n");
+  if (share.size() > 1 && on_gpus > 0) {
+    const std::string_view order = order_variable(cluster);
+    if (!order.empty()) text = cat(order, "\n", text);
+    if (last >= kLlamaShares) {
+      throw Error(ErrorCode::unsupported,
+                  cat("llama.cpp takes shares of ", kLlamaShares, " GPUs, and the plan uses ",
+                      cluster.device(device.back()).name, "; place with --for llama.cpp"));
+    }
+    share.resize(std::min(share.size(), at(kLlamaShares)));  // those that are not there are 0
+    std::string shares;
+    for (const int each : share) shares += cat(shares.empty() ? "" : ",", each);
+    text += cat("--tensor-split ", shares, "\n");
+  }
+  return text;
 }
 
 }  // namespace
@@ -356,40 +397,7 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   const DeviceId output = only_device(cluster, blocks, of_block, decoder.behind,
                                       "llama.cpp has one place for norm and head");
   device.push_back(output == kNoDevice ? device.back() : output);
-  std::vector<int> share(at(accelerator_count(cluster)), 0);
-  int last = -1, on_gpus = 0;
-  for (std::size_t i = 0; i < device.size(); ++i) {
-    const int number = accelerator_number(cluster, device[i]);
-    if (number < last) {
-      throw Error(
-          ErrorCode::unsupported,
-          cat("llama.cpp's layers are on the host first, then on one GPU after the other, and "
-              "the plan has ",
-              i < decoder.layers.size() ? blocks[decoder.layers[i]].name : "the output", " on ",
-              cluster.device(device[i]).name,
-              " after later ones; place with --for llama.cpp, without pins that say otherwise"));
-    }
-    last = number;
-    if (number < 0) continue;
-    ++share[at(number)];
-    ++on_gpus;
-  }
-  // The output counts as a layer, the last: of layers + 1 the last `-ngl` are on GPUs, and layer i of
-  // them is on the first GPU whose cumulated share is above i / ngl.
-  std::string text = cat("-ngl ", on_gpus, "\n");
-  if (share.size() > 1 && on_gpus > 0) {
-    const std::string_view order = order_variable(cluster);
-    if (!order.empty()) text = cat(order, "\n", text);
-    if (last >= kLlamaShares) {
-      throw Error(ErrorCode::unsupported,
-                  cat("llama.cpp takes shares of ", kLlamaShares, " GPUs, and the plan uses ",
-                      cluster.device(device.back()).name, "; place with --for llama.cpp"));
-    }
-    share.resize(std::min(share.size(), at(kLlamaShares)));  // those that are not there are 0
-    std::string shares;
-    for (const int each : share) shares += cat(shares.empty() ? "" : ",", each);
-    text += cat("--tensor-split ", shares, "\n");
-  }
+  const std::string text = layer_options(cluster, blocks, decoder, device);
   std::string overrides;
   for (const auto& [where, layers] : exceptions) {
     const bool all = layers.size() == decoder.layers.size();
@@ -423,8 +431,8 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
     const std::size_t end = i + 1 < stages.begins.size() ? stages.begins[i + 1] : of_layers.size();
     partition += cat(i > 0 ? "," : "", end - stages.begins[i]);
   }
-  return cat(visible(cluster, stages), "VLLM_PP_LAYER_PARTITION=", partition, "\n--pipeline-parallel-size ",
-             stages.devices.size(), "\n");
+  return cat(visible(cluster, stages), "VLLM_PP_LAYER_PARTITION=", partition,
+             "\n--pipeline-parallel-size ", stages.devices.size(), "\n");
 }
 
 std::string deepspeed(const Graph& graph, const Cluster& cluster, const Placement& placement) {

@@ -147,7 +147,8 @@ namespace {
 /// What OpenVINO calls an op of a model: one that makes a result by the result's name, the last of several.
 const std::string& friendly_name(const Graph& graph, OpId op) {
   const auto outputs = graph.outputs(op);
-  for (auto tensor = outputs.rbegin(); graph.names_results() && tensor != outputs.rend(); ++tensor) {
+  for (auto tensor = outputs.rbegin(); graph.names_results() && tensor != outputs.rend();
+       ++tensor) {
     const std::string& name = graph.tensor_name(*tensor);
     if (graph.is_result(*tensor) && !name.empty()) return name;
   }

@@ -9,10 +9,10 @@
 #include "berth/plan_writers.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "costs/cost_table.h"
 #include "support/units.h"
 #include "writers/buffers.h"
 #include "writers/decoder.h"
+#include "writers/offloading.h"
 #include "writers/writers.h"
 
 namespace berth {
@@ -142,84 +142,12 @@ ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   return rules;
 }
 
-/// What a host holds is computed on a GPU, to which its weights are sent in every step.
-std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main) {
-  CostTable table(task.costs);
-  const KindId kind_of_main = task.cluster.kind_of(main);
-  for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
-    if (!task.cluster.kind_device(kind).host) continue;
-    for (DeviceId host = 0; host < task.cluster.device_count(); ++host) {
-      if (task.cluster.kind_of(host) != kind) continue;
-      const double rate = task.cluster.route(host, main).bandwidth_bytes_per_s;
-      for (OpId op = 0; op < task.graph.op_count(); ++op) {
-        const double there = task.costs.op_us(op, kind_of_main);
-        if (there >= kCannotRun) continue;
-        table.cost_us(op, kind) =
-            there + static_cast<double>(task.graph.param_bytes(op)) / rate * 1e6;
-      }
-    }
-  }
-  return std::move(table).costs();
-}
-
-/// Blocks that a host holds are on the accelerator that computes them as far as what goes in and out is
-/// concerned.
-std::shared_ptr<const Cluster> held_by_hosts(const Cluster& cluster, DeviceId main) {
-  std::vector<Device> devices;
-  std::vector<LinkSpec> links = cluster.links();
-  const auto link = [&](DeviceId src, DeviceId dst, const Route* like) {
-    constexpr double kNoTime = 1e18;
-    LinkSpec spec;
-    spec.src = cluster.device(src).name;
-    spec.dst = cluster.device(dst).name;
-    spec.bandwidth_bytes_per_s = like == nullptr ? kNoTime : like->bandwidth_bytes_per_s;
-    spec.latency_us = like == nullptr ? 0 : like->latency_us;
-    spec.parallel = like == nullptr || like->parallel;
-    if (like != nullptr) spec.receiver_us = like->receiver_us;
-    for (const ChannelId channel : like == nullptr ? std::vector<ChannelId>() : like->channels) {
-      spec.shares.push_back(cluster.channel_name(channel));
-    }
-    links.push_back(std::move(spec));
-  };
-  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    devices.push_back(cluster.device(device));
-    if (!cluster.device(device).host) continue;
-    for (DeviceId other = 0; other < cluster.device_count(); ++other) {
-      if (other == device) continue;
-      const bool same = other == main || cluster.device(other).host;
-      link(device, other, same ? nullptr : &cluster.route(main, other));
-      link(other, device, same ? nullptr : &cluster.route(other, main));
-    }
-  }
-  return std::make_shared<const Cluster>(cluster.name(), std::move(devices), links);
-}
-
-ToolRules accelerate(const ToolTask& task) {
-  refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
-  const Blocks blocks(task.graph);
-  ToolRules rules;
-  note_order(task.cluster, rules);
-  if (task.pipeline && accelerator_count(task.cluster) > 1) {
-    rules.notes.push_back(
-        "accelerate computes on one device after the other, so that a step takes its runtime alone; "
-        "the largest load is that of a pipeline, which torch-pipelining and deepspeed run");
-  }
-  whole_blocks(task, blocks, rules, "accelerate");
-  tied_together(task, blocks, rules, "accelerate");
-  forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
-  const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
-  if (main == kNoDevice) return rules;
-  rules.cluster = held_by_hosts(task.cluster, main);
-  std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
-  if (!task.spill || hosts.empty()) {
-    forbid(rules, std::move(hosts),
-           "(accelerate computes nothing on the host while GPUs hold everything)");
-    return rules;
-  }
+/// accelerate computes what the host holds on the first GPU of its map, and on the host if the map has none.
+void compute_for_hosts(const ToolTask& task, const Blocks& blocks, DeviceId main,
+                       ToolRules& rules) {
   rules.cluster = rules.cluster->with_hosts_keeping_for(main);
   const std::int64_t largest = largest_block_bytes(blocks);
   const Block* const smallest = smallest_block(task.graph, blocks);
-  // accelerate computes what the host holds on the first GPU of its map, and on the host if the map has none.
   const Device& gpu = task.cluster.device(main);
   if (smallest != nullptr) {
     if (!has_room_for_hosts(task.graph, gpu, blocks)) {
@@ -245,13 +173,39 @@ ToolRules accelerate(const ToolTask& task) {
       cat("what the host holds is computed on ", gpu.name,
           ", where its caches and results are, and to which its weights are sent in every step: so "
           "accelerate does it"));
+}
+
+ToolRules accelerate(const ToolTask& task) {
+  refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
+  const Blocks blocks(task.graph);
+  ToolRules rules;
+  note_order(task.cluster, rules);
+  if (task.pipeline && accelerator_count(task.cluster) > 1) {
+    rules.notes.push_back(
+        "accelerate computes on one device after the other, so that a step takes its runtime "
+        "alone; "
+        "the largest load is that of a pipeline, which torch-pipelining and deepspeed run");
+  }
+  whole_blocks(task, blocks, rules, "accelerate");
+  tied_together(task, blocks, rules, "accelerate");
+  forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
+  const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
+  if (main == kNoDevice) return rules;
+  rules.cluster = held_by_hosts(task.cluster, main);
+  std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
+  if (!task.spill || hosts.empty()) {
+    forbid(rules, std::move(hosts),
+           "(accelerate computes nothing on the host while GPUs hold everything)");
+    return rules;
+  }
+  compute_for_hosts(task, blocks, main, rules);
   return rules;
 }
 
 void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                  std::string_view tool, ToolRules& rules) {
-  std::string note = missing_caches(task.graph, blocks, decoder,
-                                    widths_of(task.graph, blocks, decoder), tool);
+  std::string note =
+      missing_caches(task.graph, blocks, decoder, widths_of(task.graph, blocks, decoder), tool);
   if (!note.empty()) rules.notes.push_back(std::move(note));
 }
 
@@ -307,8 +261,8 @@ ToolRules llama(const ToolTask& task) {
     }
   }
   if (!beyond.empty()) {
-    rules.notes.push_back(cat("llama.cpp takes shares of ", kLlamaShares, " GPUs: not of ",
-                              join(beyond, 5)));
+    rules.notes.push_back(
+        cat("llama.cpp takes shares of ", kLlamaShares, " GPUs: not of ", join(beyond, 5)));
   }
   forbid(rules, std::move(beyond), "(llama.cpp takes shares of 15 GPUs)");
   for (const BlockId layer : decoder.layers) {
@@ -331,8 +285,8 @@ ToolRules llama(const ToolTask& task) {
   rules.costs = with_fused_experts(task, blocks, decoder);
   const Widths widths = widths_of(task.graph, blocks, decoder);
   if (widths.hidden == 0) return rules;  // a graph without shapes
-  rules.costs =
-      with_llama_buffers({task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
+  rules.costs = with_llama_buffers(
+      {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
   return rules;
@@ -359,8 +313,8 @@ ToolRules vllm_rules(const ToolTask& task) {
   margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
   rules.constraints.push_back(std::move(margin));
   const auto fused = with_fused_experts(task, blocks, decoder);
-  rules.costs =
-      with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline}, blocks, decoder);
+  rules.costs = with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline},
+                                      blocks, decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
   return rules;
 }

@@ -232,18 +232,22 @@ TEST_CASE("llama.cpp's buffers of mixtures, latent vectors and scans") {
     return Case{{{"width", width}, {"inner", inner}, {"chosen", chosen}, {"heads", 16}}, mib};
   };
   const auto latent = [](int width, int inner, int heads, int dense, int chosen, double mib) {
-    return Case{{{"width", width}, {"inner", inner}, {"chosen", chosen}, {"heads", heads},
-                 {"dense_layers", 1}, {"dense", dense}, {"latent", 512}},
+    return Case{{{"width", width},
+                 {"inner", inner},
+                 {"chosen", chosen},
+                 {"heads", heads},
+                 {"dense_layers", 1},
+                 {"dense", dense},
+                 {"latent", 512}},
                 mib};
   };
-  for (Case& each : std::vector<Case>{mixture(2048, 768, 8, 92.02), mixture(2048, 1408, 8, 90.02),
-                                      mixture(2048, 1024, 8, 72.02), mixture(2048, 768, 4, 58.02),
-                                      latent(2048, 1408, 16, 10944, 6, 88.14),
-                                      latent(2048, 1408, 64, 2048, 6, 192.02),
-                                      latent(7168, 2048, 128, 18432, 8, 410.02),
-                                      latent(7168, 2048, 16, 18432, 8, 282.02),
-                                      Case{{{"width", 2560}, {"scan", 5120}}, 75.38},
-                                      Case{{{"width", 4096}, {"scan", 8192}}, 120.6}}) {
+  for (Case& each : std::vector<Case>{
+           mixture(2048, 768, 8, 92.02), mixture(2048, 1408, 8, 90.02),
+           mixture(2048, 1024, 8, 72.02), mixture(2048, 768, 4, 58.02),
+           latent(2048, 1408, 16, 10944, 6, 88.14), latent(2048, 1408, 64, 2048, 6, 192.02),
+           latent(7168, 2048, 128, 18432, 8, 410.02), latent(7168, 2048, 16, 18432, 8, 282.02),
+           Case{{{"width", 2560}, {"scan", 5120}}, 75.38},
+           Case{{{"width", 4096}, {"scan", 8192}}, 120.6}}) {
     each.sizes.insert({{"layers", 2}, {"experts", 16}, {"kv", 1}, {"words", 8}, {"context", 4096}});
     const auto graph = decoder(each.sizes);
     const auto cluster = machine_of_words("rtx3090");

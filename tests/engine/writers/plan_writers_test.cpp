@@ -85,7 +85,8 @@ TEST_CASE("device_map names parameters of the network itself, and nothing that a
   const auto add = [&](const std::string& name, const std::string& parameter,
                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
     const OpId op = builder.add_op(name, "Op");
-    if (name == "mask") builder.set_attribute(op, std::string(kModuleAttribute), std::string("layers.0"));
+    if (name == "mask")
+      builder.set_attribute(op, std::string(kModuleAttribute), std::string("layers.0"));
     if (last != kNoTensor) builder.add_input(op, last);
     const TensorInfo info{dtype, true, std::move(shape), kUnknownBytes};
     builder.add_input(op, builder.add_parameter(info, parameter));
@@ -116,7 +117,8 @@ TEST_CASE("device_map has no entry of a module whose modules are on several devi
   const auto add = [&](const std::string& name, const std::string& parameter) {
     const OpId op = builder.add_op(name, "Op");
     if (last != kNoTensor) builder.add_input(op, last);
-    builder.add_input(op, builder.add_parameter({DType::f32, true, {8, 8}, kUnknownBytes}, parameter));
+    builder.add_input(op,
+                      builder.add_parameter({DType::f32, true, {8, 8}, kUnknownBytes}, parameter));
     last = builder.add_output(op, {DType::f32, true, {8, 8}, kUnknownBytes});
   };
   add("/model/Where", "onnx::Where_7");  // a mask, which belongs to the module by its scope alone

@@ -207,10 +207,10 @@ TEST_CASE("a plan for unlike GPUs says how they are numbered, and which the proc
   };
   CHECK(plan("vllm", "2xl4+host", 2) ==
         "CUDA_VISIBLE_DEVICES=1\nVLLM_PP_LAYER_PARTITION=2\n--pipeline-parallel-size 1\n");
-  CHECK(plan("vllm", "rtx4060+rtx4090+host", 2).starts_with(
-      "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=1\nVLLM_PP"));
-  CHECK(plan("vllm", "arcb580+arca770+host", 2).starts_with(
-      "ZE_ENABLE_PCI_ID_DEVICE_ORDER=1\nZE_AFFINITY_MASK=1\nVLLM_PP"));
+  CHECK(plan("vllm", "rtx4060+rtx4090+host", 2)
+            .starts_with("CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=1\nVLLM_PP"));
+  CHECK(plan("vllm", "arcb580+arca770+host", 2)
+            .starts_with("ZE_ENABLE_PCI_ID_DEVICE_ORDER=1\nZE_AFFINITY_MASK=1\nVLLM_PP"));
   CHECK(plan("llama.cpp", "rtx4060+rtx4090+host", 2) ==
         "CUDA_DEVICE_ORDER=PCI_BUS_ID\n-ngl 3\n--tensor-split 0,3\n");
   for (const char* const name : {"accelerate", "deepspeed", "torch-pipelining", "onnxruntime"}) {
@@ -329,7 +329,8 @@ TEST_CASE("llama.cpp and vLLM say what caches take that the file does not have")
       for (const auto& [module, width] : modules) {
         const OpId op = builder.add_op(prefix + module, "MatMul");
         if (last != kNoTensor) builder.add_input(op, last);
-        builder.add_input(op, builder.add_parameter(tensor({256, width}), prefix + module + ".weight"));
+        builder.add_input(op,
+                          builder.add_parameter(tensor({256, width}), prefix + module + ".weight"));
         made.push_back(builder.add_output(op, tensor({1, 1024, width})));
       }
       const OpId out = builder.add_op(prefix + "o_proj", "MatMul");
@@ -345,7 +346,8 @@ TEST_CASE("llama.cpp and vLLM say what caches take that the file does not have")
     builder.add_input(head, last);
     builder.add_input(head, builder.add_parameter(tensor({256, 99}), "head.weight"));
     std::string text;
-    for (const auto& note : rules_of(name, *builder.build(), *machine_of_words("2xl4+host")).notes) {
+    for (const auto& note :
+         rules_of(name, *builder.build(), *machine_of_words("2xl4+host")).notes) {
       text += note;
     }
     return text;
