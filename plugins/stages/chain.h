@@ -41,8 +41,8 @@ class Chain {
   }
   /// Whether there are experts that can be on a host.
   [[nodiscard]] bool has_experts() const noexcept { return has_experts_; }
-  /// Where hosts come first: how many units they must have at least, as one is among them that runs on hosts
-  /// alone. 0 = those are the first ones, which may be on a host beside any plan.
+  /// The units that hosts in front have at least, as the last of them runs on hosts alone. 0 = only the first
+  /// units do, which may be on a host beside any plan.
   [[nodiscard]] int hosts_end() const;
   /// All ops that its device cannot run, or must not, go to the device that runs them fastest.
   [[nodiscard]] Placement placement(const Plan& plan) const;

@@ -67,8 +67,8 @@ class Mixture {
     return result;
   }
 
-  /// What one expert after the other adds to the sum, up to its last; and what is made of the router's
-  /// choice for that.
+  /// Adds the sum to which one expert after the other adds, and what is made of the router's choice for
+  /// that.
   void add_routing(std::set<OpId>& result) const {
     std::map<OpId, std::vector<bool>> experts;  // by op: those whose results it has
     std::set<OpId> all, chosen;
@@ -81,7 +81,7 @@ class Mixture {
         const std::vector<bool>& other = experts.at(input);
         for (std::size_t i = 0; i < its.size(); ++i) its[i] = its[i] || other[i];
         whole = whole || all.contains(input);
-        // What projects again is of no choice: attention that chooses positions.
+        // A projection is of no choice: it follows attention that chooses positions.
         of_choice = of_choice || (chosen.contains(input) && !projects);
       });
       if (const auto own = holds_.find(op); own != holds_.end()) its[own->second] = true;

@@ -127,7 +127,7 @@ std::int64_t latent_queries(const Graph& graph, const Blocks& blocks, BlockId la
   const std::int64_t queries = widths[widths.contains("q_b_proj") ? "q_b_proj" : "q_proj"].second;
   const std::int64_t latent = widths["kv_b_proj"].first;
   const std::int64_t positions = widths["kv_a_proj_with_mqa"].second - latent;
-  // What kv_b_proj makes are keys without positions, and values, which o_proj reads.
+  // kv_b_proj makes keys without positions, and values, which o_proj reads.
   const std::int64_t of_positions = queries - (widths["kv_b_proj"].second - widths["o_proj"].first);
   const std::int64_t heads = positions > 0 ? of_positions / positions : 0;
   return std::max<std::int64_t>(0, queries + heads * (2 * latent + 2 * positions));
@@ -151,7 +151,7 @@ class Workspaces {
   CostTable table_;
 };
 
-/// What an op is that computes all of them: the sum of those that read weights, of the largest's kind.
+/// The work of an op that computes all of them: the sum of those that read weights, of the largest's kind.
 Work fused_work(const Graph& graph, const std::vector<OpId>& experts) {
   Work fused;
   double most = -1;
@@ -244,7 +244,7 @@ Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decode
 
 std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                            const Widths& widths, std::string_view tool) {
-  // What projects keys, values, the latent vector of both, and both with queries.
+  // Projections of keys, values, the latent vector of both; and of both with queries.
   static const std::set<std::string> kApart = {
       "k_proj", "v_proj", "key", "value", "k", "v", "kv_a_proj_with_mqa"};
   static const std::set<std::string> kTogether = {"qkv_proj", "query_key_value", "c_attn", "Wqkv"};
@@ -278,7 +278,7 @@ LlamaBuffers llama_buffers(const Widths& widths) {
   LlamaBuffers buffers;
   buffers.input = floats(2 * widths.hidden) + mask;
   buffers.attention = floats(5 * widths.hidden + widths.latent) + mask;
-  // What experts make has a place of its own where it does not fit that of gate and up.
+  // Results of experts have a place of their own where they do not fit that of gate and up.
   const std::int64_t inner = widths.chosen * widths.expert;
   const std::int64_t made = widths.chosen * widths.hidden;
   const std::int64_t experts = 3 * inner + (made > 2 * inner ? made : 0);
@@ -287,7 +287,7 @@ LlamaBuffers llama_buffers(const Widths& widths) {
       buffers.attention,
       floats(std::max(3 * widths.feed_forward, widths.expert > 0 ? experts : 0) + beside) + mask);
   if (widths.scan > 0) {
-    // Of each sequence there are states, and what the convolution reads of the positions before.
+    // Each sequence has states, and what the convolution reads of the positions before.
     const std::int64_t states = widths.scan * (kStates + kConvolution - 1) * 4;
     buffers.layer = std::max(buffers.layer, floats(6 * widths.scan + 3 * widths.hidden) + states);
   }

@@ -144,7 +144,7 @@ std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placem
 
 namespace {
 
-/// What OpenVINO calls an op of a model: one that makes a result by the result's name, the last of several.
+/// OpenVINO's name of an op: of one that makes results the last result's.
 const std::string& friendly_name(const Graph& graph, OpId op) {
   const auto outputs = graph.outputs(op);
   for (auto tensor = outputs.rbegin(); graph.names_results() && tensor != outputs.rend();

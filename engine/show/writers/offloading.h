@@ -1,4 +1,4 @@
-// What changes in a problem where hosts hold weights and an accelerator computes with them.
+// Costs and links of a problem where hosts hold weights and an accelerator computes with them.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace berth::writers {
 
-/// What a host holds is computed on a GPU, to which its weights are sent in every step.
+/// A GPU computes what a host holds, and is sent its weights in every step.
 [[nodiscard]] std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main);
 /// Blocks that a host holds are on the accelerator that computes them as far as what goes in and out is
 /// concerned.

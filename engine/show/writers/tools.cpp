@@ -118,7 +118,7 @@ void refuse_gpus(const Cluster& cluster, std::string_view tool, bool apples) {
   }
 }
 
-/// For forms that hold numbers of GPUs and no variables.
+/// A form that holds numbers of GPUs has no place for variables.
 void note_order(const Cluster& cluster, ToolRules& rules) {
   const std::string_view variable = order_variable(cluster);
   if (variable.empty()) return;

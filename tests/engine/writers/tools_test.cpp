@@ -307,7 +307,7 @@ TEST_CASE("llama.cpp and vLLM compute a layer's experts at once, whatever the fi
       CHECK(us == doctest::Approx(roofline_us(all, cluster->kind_device(kind))));
     }
   }
-  // What was measured is as it is.
+  // Measured costs are as they are.
   const Costs measured({std::vector<double>(static_cast<std::size_t>(graph->op_count()), 7),
                         std::vector<double>(static_cast<std::size_t>(graph->op_count()), 7)},
                        {}, "a profile");
