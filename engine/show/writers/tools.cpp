@@ -175,6 +175,30 @@ void compute_for_hosts(const ToolTask& task, const Blocks& blocks, DeviceId main
           "accelerate does it"));
 }
 
+/// torch.onnx.export computes constants, such as the rows of a table of positions, from parameters that the
+/// file then lacks. A module around others has no entry in a map, so that nothing covers them there.
+void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules) {
+  std::set<std::string> modules, found;
+  for (const Block& block : blocks.all())
+    modules.insert(block.modules.begin(), block.modules.end());
+  for (OpId op = 0; op < task.graph.op_count(); ++op) {
+    const std::string& module = blocks.module_of(op);
+    if (module.empty() || task.graph.attribute(op, kModuleAttribute) == nullptr) continue;
+    const auto inner = modules.lower_bound(module + ".");
+    if (inner == modules.end() || !inner->starts_with(module + ".")) continue;
+    for (const TensorId tensor : task.graph.parameters(op)) {
+      const bool named = task.graph.tensor_name(tensor).find('.') != std::string::npos;
+      if (!named && task.graph.bytes(tensor) > 8) found.insert(module);
+    }
+  }
+  if (found.empty()) return;
+  rules.notes.push_back(
+      cat("the file has constants that its exporter computed in ",
+          join({found.begin(), found.end()}, 5),
+          ", maybe from parameters that it lacks; where accelerate misses one, add "
+          "it to the map with the device of the first layer that reads it"));
+}
+
 ToolRules accelerate(const ToolTask& task) {
   refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
   const Blocks blocks(task.graph);
@@ -188,6 +212,7 @@ ToolRules accelerate(const ToolTask& task) {
   }
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
+  note_computed(task, blocks, rules);
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
   const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
   if (main == kNoDevice) return rules;

@@ -389,6 +389,31 @@ TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that com
   CHECK(spilled.notes.front().find("gpu:0") != std::string::npos);
 }
 
+TEST_CASE(
+    "accelerate's map may lack what an exporter computed from parameters, which a note says") {
+  const auto notes = [](const char* module) {
+    GraphBuilder builder("positions");
+    TensorId last = kNoTensor;
+    TensorInfo info;
+    info.bytes = 4096;
+    const auto add = [&](const std::string& scope, const std::string& parameter) {
+      const OpId op = builder.add_op(scope, "Add");
+      builder.set_attribute(op, std::string(kModuleAttribute), scope);
+      if (last != kNoTensor) builder.add_input(op, last);
+      builder.add_input(op, builder.add_parameter(info, parameter));
+      last = builder.add_output(op, info);
+    };
+    add("model.embed", "model.embed.weight");
+    add(module, "embedding_1");
+    add("model.layers.0", "model.layers.0.weight");
+    return rules_of("accelerate", *builder.build(), *machine_of_words("2xl4")).notes;
+  };
+  REQUIRE(notes("model").size() == 1);
+  CHECK(notes("model").front().find("computed in model, maybe") != std::string::npos);
+  CHECK(notes("model.layers").size() == 1);
+  CHECK(notes("model.layers.0.mlp").empty());  // which has an entry
+}
+
 TEST_CASE("accelerate has no pipeline, which a plan for throughput says") {
   const auto graph = decoder({});
   const auto cluster = machine_of_words("2xl4+host");
