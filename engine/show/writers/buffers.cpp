@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "berth/support/index.h"
-#include "costs/cost_table.h"
 #include "berth/support/text.h"
+#include "costs/cost_table.h"
 #include "support/units.h"
 
 namespace berth::writers {
@@ -187,15 +187,7 @@ bool is_spelled_out(const Graph& graph, const Blocks& blocks, const std::vector<
 
 std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Blocks& blocks,
                                                 const Decoder& decoder) {
-  std::vector<std::vector<double>> us;
-  std::vector<std::int64_t> workspace;
-  for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
-    const auto all = task.costs.of_kind(kind);
-    us.emplace_back(all.begin(), all.end());
-  }
-  for (OpId op = 0; op < task.graph.op_count(); ++op) {
-    workspace.push_back(task.costs.workspace_bytes(op));
-  }
+  CostTable table(task.costs);
   const bool computed = task.costs.source().find("roofline") != std::string::npos;
   for (const BlockId layer : computed ? decoder.layers : std::vector<BlockId>()) {
     const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
@@ -204,14 +196,14 @@ std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Bloc
     const OpId last = *std::find_if(experts.rbegin(), experts.rend(),
                                     [&](OpId op) { return reads_parameters(task.graph, op); });
     for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
-      std::vector<double>& row = us[at(kind)];
+      std::vector<double>& row = table.us[at(kind)];
       for (const OpId op : experts) row[at(op)] = row[at(op)] < kCannotRun ? 0 : row[at(op)];
       if (row[at(last)] < kCannotRun) {
         row[at(last)] = roofline_us(fused, task.cluster.kind_device(kind));
       }
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), task.costs.source());
+  return std::move(table).costs();
 }
 
 Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder) {
