@@ -245,5 +245,16 @@ TEST_CASE("an update moves what it changes, and all of a tensor that it copies f
   }
 }
 
+TEST_CASE("an attention of torch-mlir's holds its scores while it runs") {
+  const Case attention = {"torch.aten.scaled_dot_product_attention",
+                          {{2, 4, 16, 8}, {2, 4, 32, 8}, {2, 4, 32, 8}},
+                          {2, 4, 16, 8},
+                          {},
+                          0,
+                          OpClass::attention};
+  CHECK(work_of(attention).workspace_bytes == 2 * 4 * 16 * 32 * 4);
+  CHECK(work_of(attention, false, DType::f16).workspace_bytes == 2 * 4 * 16 * 32 * 2);
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -1,0 +1,102 @@
+// Work of TensorFlow's ops, each counted by hand on a shape small enough for it.
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "one_op.h"
+
+namespace berth::test {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Inputs = std::vector<std::optional<TensorInfo>>;
+
+Work tf_work(const char* type, const Inputs& inputs, const TensorInfo& output,
+             std::vector<std::pair<std::string, AttributeValue>> attributes = {}) {
+  return OneOp{type, inputs, {output}, std::move(attributes), "tf"}.work();
+}
+
+TEST_CASE("a sparse matrix multiplies with what it has") {
+  // 7 numbers, each with a row of 3.
+  CHECK(tf_work("SparseTensorDenseMatMul",
+                {tensor({7, 2}, DType::i64), tensor({7}), tensor({2}, DType::i64), tensor({5, 3})},
+                tensor({4, 3}))
+            .flops == 2 * 7 * 3);
+}
+
+TEST_CASE("decompositions take a multiple of the cube of a matrix's rows") {
+  // Of Golub and Van Loan, Matrix Computations, with multiplications and additions counted: a Schur form with
+  // vectors 25, a symmetric one's 9; singular values with both sides' vectors 21, which 12 are without them and
+  // 26 by way of R; R alone 4/3, with Q twice that. An exponential is six products, a solve, and up to ten squarings.
+  constexpr struct {
+    const char* type;
+    double least, most;
+  } kRows[] = {{"Eig", 25, 25},
+               {"SelfAdjointEigV2", 9, 9},
+               {"Svd", 12, 26},
+               {"Qr", 4.0 / 3, 8.0 / 3},
+               {"MatrixExponential", 6 * 2 + 8.0 / 3, 16 * 2 + 8.0 / 3}};
+  for (const auto& row : kRows) {
+    CAPTURE(std::string(row.type));
+    const auto each = [&](std::int64_t batch, std::int64_t rows) {
+      const double cubes = static_cast<double>(batch * rows * rows * rows);
+      const TensorInfo matrix = tensor({batch, rows, rows});
+      return tf_work(row.type, {matrix}, matrix).flops / cubes;
+    };
+    CHECK(each(1, 8) >= row.least);
+    CHECK(each(1, 8) <= row.most);
+    CHECK(each(3, 16) == doctest::Approx(each(1, 8)).scale(0));
+  }
+}
+
+TEST_CASE("solving with a triangle takes a multiply-add for each of its numbers, a determinant LU") {
+  // Half of 6 x 6 numbers, for 4 right sides.
+  CHECK(tf_work("MatrixTriangularSolve", {tensor({6, 6}), tensor({6, 4})}, tensor({6, 4})).flops ==
+        36 * 4);
+  CHECK(tf_work("MatrixDeterminant", {tensor({2, 6, 6})}, tensor({2})).flops ==
+        doctest::Approx(2 * 2.0 / 3 * 216).scale(0));
+}
+
+TEST_CASE("a Fourier transform of n points takes 5 n log2 n, of real ones half") {
+  // As FFTW counts its MFLOPS (fftw.org/speed).
+  const TensorInfo complex = tensor({2, 8}, DType::c64), real = tensor({2, 8});
+  const TensorInfo half = tensor({2, 5}, DType::c64), length = tensor({1}, DType::i32);
+  CHECK(tf_work("FFT", {complex}, complex).flops == 2 * 5 * 8 * 3);
+  CHECK(tf_work("IFFT", {complex}, complex).flops == 2 * 5 * 8 * 3);
+  CHECK(tf_work("RFFT", {real, length}, half).flops == 2 * 5 * 8 * 3 / 2.0);
+  CHECK(tf_work("IRFFT", {half, length}, real).flops == 2 * 5 * 8 * 3 / 2.0);
+  // 4 x 8 points together.
+  const TensorInfo image = tensor({4, 8}, DType::c64);
+  CHECK(tf_work("FFT2D", {image}, image).flops == 5 * 32 * 5);
+}
+
+TEST_CASE("poolings look at each element of each window, their gradients spread it") {
+  const TensorInfo image = tensor({2, 8, 8, 4}), pooled = tensor({2, 4, 4, 4});
+  const std::vector<std::pair<std::string, AttributeValue>> window = {
+      {"ksize", Ints{1, 3, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}};
+  for (const char* const type : {"MaxPool", "AvgPool"}) {
+    CAPTURE(std::string(type));
+    CHECK(tf_work(type, {image}, pooled, window).flops == 2 * 16 * 4 * (3 * 2));
+  }
+  CHECK(tf_work("MaxPoolGrad", {image, pooled, pooled}, image, window).flops == 2 * 64 * 4 * 2);
+  CHECK(tf_work("AvgPoolGrad", {tensor({4}, DType::i32), pooled}, image, window).flops ==
+        2 * 64 * 4 * 2);
+}
+
+TEST_CASE("picking the largest k of n compares each with the log2 k levels of a heap") {
+  const TensorInfo values = tensor({4096});
+  const auto flops = [&](const char* type, const char* dialect, std::int64_t kept) {
+    return OneOp{type, {values, tensor({}, DType::i64)}, {tensor({kept})}, {}, dialect}
+        .work()
+        .flops;
+  };
+  CHECK(flops("TopKV2", "tf", 8) == 4096 * 3);
+  CHECK(flops("TopK", "onnx", 8) == 4096 * 3);
+  CHECK(flops("TopKV2", "tf", 1) == 4096);
+}
+
+}  // namespace
+}  // namespace berth::test
