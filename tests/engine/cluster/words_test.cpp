@@ -174,5 +174,52 @@ TEST_CASE("a text is a preset, words, a file or a file's content") {
                [] { static_cast<void>(load_cluster("k80y3")); });
 }
 
+TEST_CASE("a chip's GPU may take three quarters of its memory, beside a neural processor half of that") {
+  for (const char* const words : {"m2max:64GiB", "sd8gen3:12GiB", "a17pro"}) {
+    CAPTURE(std::string(words));
+    const auto cluster = machine_of_words(words);
+    std::int64_t whole = 0, others = 0;
+    for (DeviceId device = 0; device < cluster->device_count(); ++device) {
+      whole += cluster->device(device).memory_bytes;
+      if (device > 0) others += cluster->device(device).memory_bytes;
+      if (device > 1) CHECK(cluster->device(device).memory_bytes == cluster->device(1).memory_bytes);
+    }
+    CHECK(4 * others == 3 * whole);
+  }
+}
+
+TEST_CASE("a copy within one memory reads and writes it") {
+  // Apple: 400 GB/s; Qualcomm: 64 bits of LPDDR5X at 4,800 MHz on either edge.
+  CHECK(machine_of_words("m2max:64GiB")->route(0, 1).bandwidth_bytes_per_s ==
+        doctest::Approx(400e9 / 2));
+  CHECK(machine_of_words("sd8gen3:12GiB")->route(1, 2).bandwidth_bytes_per_s ==
+        doctest::Approx(8 * 2 * 4800e6 / 2));
+}
+
+TEST_CASE("NVLink to a processor carries 450 GB/s in one direction, and 0.9 of it is reached") {
+  // NVIDIA's Grace Hopper white paper.
+  for (const char* const words : {"h100@c2c", "gb200"}) {
+    CAPTURE(std::string(words));
+    const auto cluster = machine_of_words(words);
+    CHECK(cluster->route(0, 1).bandwidth_bytes_per_s == doctest::Approx(0.9 * 450e9));
+    CHECK(cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(0.9 * 450e9));
+  }
+}
+
+TEST_CASE("latencies of links are between a bare link's and those of Placeto's simulator") {
+  for (const char* const words :
+       {"2xrtx3090@nvlink", "h200x8", "gb200", "m2max:64GiB", "rtx4090", "rtx3060@pcie3x4",
+        "rtx4090@tb4", "rtx4090@6GBps"}) {
+    CAPTURE(std::string(words));
+    const auto cluster = machine_of_words(words);
+    CHECK(cluster->route(0, 1).latency_us >= 1);
+    CHECK(cluster->route(0, 1).latency_us <= 25);
+  }
+  // A bridge is no slower to begin than two copies by way of the host.
+  const auto bridged = machine_of_words("2xrtx3090@nvlink"), apart = machine_of_words("2xrtx3090");
+  CHECK(bridged->route(1, 2).latency_us >= 1);
+  CHECK(bridged->route(1, 2).latency_us <= apart->route(1, 2).latency_us);
+}
+
 }  // namespace
 }  // namespace berth::test

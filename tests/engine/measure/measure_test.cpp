@@ -1,4 +1,5 @@
 #include <sched.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -193,6 +194,25 @@ TEST_CASE("measure: what cannot be measured is refused") {
     });
   }
   CHECK(session.steps == 0);
+}
+
+TEST_CASE("measure: a core that is idle, or waits for a disk, is nobody's") {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &allowed)) ++core;
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "proc");
+  // user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice: proc(5).
+  const auto busy_s = [&](const std::string& counts) {
+    write_file(folder.path() / "proc/stat", cat("cpu", core, " ", counts, "\n"));
+    return read_host_state(folder.path()).busy_s * static_cast<double>(sysconf(_SC_CLK_TCK));
+  };
+  CHECK(busy_s("0 0 0 700 0 0 0 0 0 0") == 0);
+  CHECK(busy_s("0 0 0 0 700 0 0 0 0 0") == 0);
+  CHECK(busy_s("1 2 4 700 700 8 16 32 0 0") == doctest::Approx(63));
+  CHECK(busy_s("5 0 0 0 0 0 0 0 5 0") == doctest::Approx(5));  // a guest's time is in user
 }
 
 }  // namespace

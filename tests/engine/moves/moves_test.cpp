@@ -320,5 +320,40 @@ TEST_CASE("MoveEvaluator counts the placements it judges and the ops it simulate
   }
 }
 
+TEST_CASE("MoveEvaluator: a workspace that memory has no room for is seen") {
+  // Parameters of 1000 bytes are on device 0; an op that needs 500 while it runs comes to them.
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    for (const std::int64_t memory_bytes : {1400, 1499, 1500}) {
+      CAPTURE(objective_name(objective));
+      CAPTURE(memory_bytes);
+      GraphBuilder builder("g");
+      builder.set_param_bytes(builder.add_op("kept", "Op"), 1000);
+      const OpId working = builder.add_op("working", "Op");
+      std::vector<Device> devices(2);
+      for (std::size_t d = 0; d < devices.size(); ++d) {
+        devices[d].name = numbered("d", static_cast<int>(d));
+        devices[d].kind = "k";
+        devices[d].memory_bytes = memory_bytes;
+      }
+      ProblemOptions options;
+      options.objective = objective;
+      const auto problem = std::make_shared<const Problem>(
+          builder.build(),
+          std::make_shared<const Cluster>("two", devices,
+                                          std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}}),
+          std::make_shared<const Costs>(std::vector<std::vector<double>>{{1, 1}},
+                                        std::vector<std::int64_t>{0, 500}, "test"),
+          nullptr, options);
+      MoveEvaluator evaluator(std::make_shared<const Simulator>(problem));
+      evaluator.reset(Placement{0, 1});
+      CHECK(evaluator.excess_bytes() == 0);
+      const Move move{working, 0};
+      CHECK(evaluator.propose({&move, 1}).excess_bytes == 1500 - memory_bytes);
+      evaluator.accept();
+      CHECK(evaluator.feasible() == (memory_bytes == 1500));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/error.h"
@@ -288,4 +289,46 @@ TEST_CASE("no plan is below the bound of plans") {
         simulated(problem_of(step.model, cluster), mirrored(step, plan, one));
     CHECK(evaluation.runtime_us >= bound.us);
   }
+}
+
+TEST_CASE("a ring leaves out links that share a channel, on which its transfers would take turns") {
+  // All links are alike, but 0 and 1 are on one bus, and 2 and 3 on another.
+  std::vector<Device> devices(4);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    devices[d].name = "d" + std::to_string(d);
+    devices[d].kind = "d";
+  }
+  std::vector<LinkSpec> links = {{"*", "*", 10e9, 5, {}}};
+  for (const auto& [a, b] : {std::pair("d0", "d1"), std::pair("d2", "d3")}) {
+    links.push_back({a, b, 10e9, 5, {a}});
+    links.push_back({b, a, 10e9, 5, {a}});
+  }
+  const Cluster cluster("buses", devices, links);
+  const std::vector<DeviceId> all = {0, 1, 2, 3};
+  const auto order = ring_order(all, cluster);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    CHECK(cluster.route(all[order[i]], all[order[(i + 1) % 4]]).channels.empty());
+  }
+}
+
+TEST_CASE("two replicas whose work is nothing take what their ring takes, and the bound says so") {
+  // A ring of two sends half of the bytes, then half again, in either direction at once.
+  constexpr std::int64_t kBytes = 84'000'000;
+  std::vector<Device> devices(2);
+  devices[0].name = "d0";
+  devices[1].name = "d1";
+  devices[0].kind = devices[1].kind = "d";
+  const Cluster cluster("pair", devices, {{"*", "*", 10e9, 0, {}}});
+  GraphBuilder builder("nothing");
+  builder.add_op("op", "Op");
+  const SizedModel model = {builder.build(), std::make_shared<const Costs>(
+                                                 std::vector<std::vector<double>>{{0}},
+                                                 std::vector<std::int64_t>(), "none")};
+  Training training;
+  training.batch = 64;
+  training.gradient_bytes = kBytes;
+  const ReplicaBound bound = bound_replicas(training, model, model, 32, cluster, 1e9);
+  CHECK(bound.us == doctest::Approx(kBytes / 10e9 * 1e6));
+  const std::vector<DeviceId> both = {0, 1};
+  CHECK(bound.us == doctest::Approx(ring_us(kBytes, both, cluster)));
 }

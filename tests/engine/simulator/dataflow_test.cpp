@@ -617,5 +617,28 @@ TEST_CASE("placeto: a broadcast moves at its slowest receiver's bandwidth, laten
   CHECK(trace.links[0].dst == kNoDevice);
 }
 
+TEST_CASE("a step that fills memory exactly fits, and a byte less is too little") {
+  // While b runs, device 0 has what a made (3), what b makes (1), and b's workspace.
+  const auto judged = [](std::int64_t memory_bytes, std::int64_t workspace_bytes) {
+    Case one;
+    one.devices[0].memory_bytes = memory_bytes;
+    one.workspace_bytes = {0, workspace_bytes};
+    const OpId a = one.op("a", 1, {3});
+    const OpId b = one.op("b", 1, {1});
+    one.read(b, a);
+    one.result(b);
+    Simulator::Workspace workspace;
+    Evaluation evaluation;
+    Simulator(one.problem()).evaluate(Placement{0, 0}, workspace, evaluation);
+    CHECK(evaluation.feasible == (evaluation.worst_device == kNoDevice));
+    CHECK(evaluation.feasible == (evaluation.excess_bytes == 0));
+    return evaluation.excess_bytes;
+  };
+  CHECK(judged(4000, 0) == 0);
+  CHECK(judged(3999, 0) == 1);
+  CHECK(judged(4500, 500) == 0);
+  CHECK(judged(4499, 500) == 1);
+}
+
 }  // namespace
 }  // namespace berth::test
