@@ -27,9 +27,8 @@ bool takes_the_place(const Graph& graph, OpId op, OpId before) {
   if (made.size() != 1 || given.size() != 1 || graph.is_result(given[0])) return false;
   if (graph.bytes(made[0]) != graph.bytes(given[0]) || graph.reused_bytes(op) != 0) return false;
   const auto readers = graph.out_edges(before);
-  return std::all_of(readers.begin(), readers.end(), [&](const Edge& edge) {
-    return edge.tensor == kNoTensor || edge.dst == op;
-  });
+  return std::all_of(readers.begin(), readers.end(),
+                     [&](const Edge& edge) { return edge.tensor == kNoTensor || edge.dst == op; });
 }
 
 /// By op: a view, or done in place as part of the op before it.

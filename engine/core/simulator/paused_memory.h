@@ -37,7 +37,8 @@ class PausedMemory {
   std::vector<Peak> peaks_;                // by device, without the parameters
   std::vector<Holder> holders_;
   std::vector<HeldEdge> edges_;
-  std::vector<std::pair<Index, std::uint32_t>> kept_by_view_;  // where some are gone and some are not
+  std::vector<std::pair<Index, std::uint32_t>>
+      kept_by_view_;  // where some are gone and some are not
 };
 
 }  // namespace berth::simulator

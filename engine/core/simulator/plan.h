@@ -122,8 +122,8 @@ struct Plan {
   std::vector<std::uint8_t> is_returned;  ///< a view of which the step returns an output
   /// What keeps a view's inputs beyond its end: outputs with readers, and one for all that are returned.
   std::vector<std::uint32_t> kept_by_view;
-  std::vector<std::uint32_t> works_in;        ///< by device: Cluster::works_in
-  bool has_signals = false;                   ///< some edge is a control edge
+  std::vector<std::uint32_t> works_in;  ///< by device: Cluster::works_in
+  bool has_signals = false;             ///< some edge is a control edge
   /// Whether transfers between the devices hold nothing.
   [[nodiscard]] bool is_parallel(std::uint32_t src, std::uint32_t dst) const noexcept {
     return cluster().has_parallel_routes() &&

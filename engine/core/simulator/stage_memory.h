@@ -51,10 +51,10 @@ class StageMemory {
                std::vector<StageNeed>& needs);
 
  private:
-  std::vector<std::int64_t> freed_;     ///< by Index: by its end
-  std::vector<Index> over_;             ///< by Index: the op at whose end it needs its inputs no more
-  std::vector<std::int64_t> usage_;     ///< by device
-  std::vector<Index> last_;             ///< by device: the last reader of a message, plus one
+  std::vector<std::int64_t> freed_;  ///< by Index: by its end
+  std::vector<Index> over_;          ///< by Index: the op at whose end it needs its inputs no more
+  std::vector<std::int64_t> usage_;  ///< by device
+  std::vector<Index> last_;          ///< by device: the last reader of a message, plus one
   std::vector<std::uint32_t> readers_;  ///< devices with readers of a message
 };
 

@@ -1,10 +1,11 @@
 // Ops whose outputs lie in the memory of what they read.
+#include "berth/sdk/ops/views.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "berth/costs.h"
-#include "berth/sdk/ops/views.h"
 
 namespace berth {
 namespace {
@@ -28,18 +29,14 @@ TEST_CASE("views are what runtimes give another shape, name or the type that it 
     DType given;
     bool view;
   };
-  for (const Case& one : {Case{"onnx", "Reshape", DType::f32, true},
-                          Case{"onnx", "Transpose", DType::f32, false},
-                          Case{"onnx", "Relu", DType::f32, false},
-                          Case{"onnx", "Cast", DType::f32, true},
-                          Case{"onnx", "Cast", DType::f16, false},
-                          Case{"onnx", "Cast", DType::unknown, false},
-                          Case{"tf", "Identity", DType::f32, true},
-                          Case{"tf", "Cast", DType::f32, true},
-                          Case{"tf", "Cast", DType::i32, false},
-                          Case{"mlir", "stablehlo.reshape", DType::f32, true},
-                          Case{"mlir", "torch.aten.view", DType::f32, true},
-                          Case{"berth", "Reshape", DType::f32, false}}) {
+  for (const Case& one :
+       {Case{"onnx", "Reshape", DType::f32, true}, Case{"onnx", "Transpose", DType::f32, false},
+        Case{"onnx", "Relu", DType::f32, false}, Case{"onnx", "Cast", DType::f32, true},
+        Case{"onnx", "Cast", DType::f16, false}, Case{"onnx", "Cast", DType::unknown, false},
+        Case{"tf", "Identity", DType::f32, true}, Case{"tf", "Cast", DType::f32, true},
+        Case{"tf", "Cast", DType::i32, false}, Case{"mlir", "stablehlo.reshape", DType::f32, true},
+        Case{"mlir", "torch.aten.view", DType::f32, true},
+        Case{"berth", "Reshape", DType::f32, false}}) {
     CAPTURE(one.dialect);
     CAPTURE(one.type);
     const auto graph = one_op(one.dialect, one.type, one.given);
@@ -61,7 +58,8 @@ TEST_CASE("an update in place is a view of its destination, one that copies it f
   }
 }
 
-TEST_CASE("an op of which someone says that it works is no view, nor one that a state's place takes") {
+TEST_CASE(
+    "an op of which someone says that it works is no view, nor one that a state's place takes") {
   GraphBuilder builder("g", "onnx");
   const OpId x = builder.add_op("x", "Input");
   const TensorId from = builder.add_output(x, {DType::f32, true, {8}});
