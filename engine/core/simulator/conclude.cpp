@@ -12,12 +12,11 @@ void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluati
   out.worst_device = kNoDevice;
   out.excess_bytes = 0;
   for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
-    const std::int64_t peak = out.peak_bytes[at(d)];
-    const std::int64_t memory = problem.memory_bytes(d);
-    if (peak <= memory || peak - memory <= out.excess_bytes) continue;
+    const std::int64_t excess_bytes = out.peak_bytes[at(d)] - problem.memory_bytes(d);
+    if (excess_bytes <= out.excess_bytes) continue;
     out.feasible = false;
     out.worst_device = d;
-    out.excess_bytes = peak - memory;
+    out.excess_bytes = excess_bytes;
   }
   if (!out.feasible || problem.separations().empty()) return;
   out.worst_device = problem.crowded_device(placement);
