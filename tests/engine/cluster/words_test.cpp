@@ -174,7 +174,8 @@ TEST_CASE("a text is a preset, words, a file or a file's content") {
                [] { static_cast<void>(load_cluster("k80y3")); });
 }
 
-TEST_CASE("a chip's GPU may take three quarters of its memory, beside a neural processor half of that") {
+TEST_CASE(
+    "a chip's GPU may take three quarters of its memory, beside a neural processor half of that") {
   for (const char* const words : {"m2max:64GiB", "sd8gen3:12GiB", "a17pro"}) {
     CAPTURE(std::string(words));
     const auto cluster = machine_of_words(words);
@@ -182,7 +183,8 @@ TEST_CASE("a chip's GPU may take three quarters of its memory, beside a neural p
     for (DeviceId device = 0; device < cluster->device_count(); ++device) {
       whole += cluster->device(device).memory_bytes;
       if (device > 0) others += cluster->device(device).memory_bytes;
-      if (device > 1) CHECK(cluster->device(device).memory_bytes == cluster->device(1).memory_bytes);
+      if (device > 1)
+        CHECK(cluster->device(device).memory_bytes == cluster->device(1).memory_bytes);
     }
     CHECK(4 * others == 3 * whole);
   }
@@ -207,9 +209,8 @@ TEST_CASE("NVLink to a processor carries 450 GB/s in one direction, and 0.9 of i
 }
 
 TEST_CASE("latencies of links are between a bare link's and those of Placeto's simulator") {
-  for (const char* const words :
-       {"2xrtx3090@nvlink", "h200x8", "gb200", "m2max:64GiB", "rtx4090", "rtx3060@pcie3x4",
-        "rtx4090@tb4", "rtx4090@6GBps"}) {
+  for (const char* const words : {"2xrtx3090@nvlink", "h200x8", "gb200", "m2max:64GiB", "rtx4090",
+                                  "rtx3060@pcie3x4", "rtx4090@tb4", "rtx4090@6GBps"}) {
     CAPTURE(std::string(words));
     const auto cluster = machine_of_words(words);
     CHECK(cluster->route(0, 1).latency_us >= 1);

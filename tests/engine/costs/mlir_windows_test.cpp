@@ -161,8 +161,12 @@ TEST_CASE("pools count their windows") {
 }
 
 TEST_CASE("pools whose window is an operand count it too") {
-  const Case pool = {"linalg.pooling_nhwc_max", {{1, 8, 8, 4}, {3, 2}, {1, 6, 7, 4}}, {1, 6, 7, 4},
-                     {},                        6 * 7 * 4 * (3 * 2),                  OpClass::pooling};
+  const Case pool = {"linalg.pooling_nhwc_max",
+                     {{1, 8, 8, 4}, {3, 2}, {1, 6, 7, 4}},
+                     {1, 6, 7, 4},
+                     {},
+                     6 * 7 * 4 * (3 * 2),
+                     OpClass::pooling};
   CHECK(work_of(pool).flops == pool.flops);
   CHECK(work_of(pool).op_class == pool.op_class);
 }

@@ -11,8 +11,6 @@
 namespace berth::test {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 constexpr double kSoftmax = 15;
 
 std::pair<std::string, AttributeValue> number(const char* name, std::int64_t value) {
@@ -49,20 +47,21 @@ TEST_CASE("attention with projections of its own") {
     CHECK(work.flops == projection(16 * 24) + 2 * 16 * 5 * score);
   }
   SUBCASE("a decoder's: the queries of 3 tokens, keys and values of 5") {
-    const Work work = OneOp{"com.microsoft.DecoderAttention",
-                            {tensor({3, 1, 8}), tensor({5, 1, 8}), tensor({8, 8}), tensor({8, 16}),
-                             tensor({24})},
-                            {tensor({3, 1, 8})},
-                            {number("num_heads", 2)}}
-                          .work();
+    const Work work = OneOp{
+        "com.microsoft.DecoderAttention",
+        {tensor({3, 1, 8}), tensor({5, 1, 8}), tensor({8, 8}), tensor({8, 16}), tensor({24})},
+        {tensor({3, 1, 8})},
+        {number("num_heads",
+                2)}}.work();
     CHECK(work.flops == projection(3 * 8) + projection(5 * 16) + 2 * 3 * 5 * score);
   }
   SUBCASE("tokens without padding, 6 of 2 sequences of up to 4") {
-    const Work work = OneOp{"com.microsoft.PackedAttention",
-                            {tensor({6, 8}), tensor({8, 24}), tensor({24}), tensor({2, 4})},
-                            {tensor({6, 8})},
-                            {number("num_heads", 2)}}
-                          .work();
+    const Work work = OneOp{
+        "com.microsoft.PackedAttention",
+        {tensor({6, 8}), tensor({8, 24}), tensor({24}), tensor({2, 4})},
+        {tensor({6, 8})},
+        {number("num_heads",
+                2)}}.work();
     CHECK(work.flops == projection(6 * 24) + 2 * 6 * 4 * score);
     const TensorInfo tokens = tensor({6, 8});
     CHECK(OneOp{"com.microsoft.PackedMultiHeadAttention",
@@ -73,11 +72,12 @@ TEST_CASE("attention with projections of its own") {
               .flops == 2 * 6 * 4 * score);
   }
   SUBCASE("scores and projections are held while it runs") {
-    const Work work = OneOp{"com.microsoft.Attention",
-                            {tensor({2, 5, 8}), tensor({8, 24}), tensor({24})},
-                            {tensor({2, 5, 8})},
-                            {number("num_heads", 2)}}
-                          .work();
+    const Work work = OneOp{
+        "com.microsoft.Attention",
+        {tensor({2, 5, 8}), tensor({8, 24}), tensor({24})},
+        {tensor({2, 5, 8})},
+        {number("num_heads",
+                2)}}.work();
     CHECK(work.workspace_bytes == 4 * (2 * 2 * 5 * 5 + 2 * 5 * 24));
   }
 }
@@ -114,7 +114,8 @@ TEST_CASE("products of several matrices, and distances") {
         doctest::Approx(2 * 2.0 / 3 * 216).scale(0));
 }
 
-TEST_CASE("recurrent layers read their recurrent weights in every step and hold all gates' inputs") {
+TEST_CASE(
+    "recurrent layers read their recurrent weights in every step and hold all gates' inputs") {
   // 20 steps of a batch of 8, from 100 to 256.
   constexpr struct {
     const char* type;
@@ -130,8 +131,7 @@ TEST_CASE("recurrent layers read their recurrent weights in every step and hold 
                           .work();
     const auto all = static_cast<double>(2 * rows);  // of both directions
     CHECK(work.workspace_bytes == 4 * 20 * 8 * all);
-    CHECK(work.bytes ==
-          4 * (20 * 8 * 100 + all * 100 + 20 * all * 256 + 20.0 * 2 * 8 * 256));
+    CHECK(work.bytes == 4 * (20 * 8 * 100 + all * 100 + 20 * all * 256 + 20.0 * 2 * 8 * 256));
   }
 }
 

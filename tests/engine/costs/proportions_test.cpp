@@ -63,13 +63,14 @@ TEST_CASE("op classes come as near to the peaks as was measured, or nearer than 
     CAPTURE(host);
     const double large = peak_share(OpClass::matmul, host);
     CHECK(peak_share(OpClass::convolution, host) <= large);
-    CHECK(peak_share(OpClass::recurrent, host) <= large);  // thin products, one step after the other
+    CHECK(peak_share(OpClass::recurrent, host) <=
+          large);  // thin products, one step after the other
     CHECK(2 * peak_share(OpClass::depthwise_convolution, host) <
           peak_share(OpClass::convolution, host));
     // A kernel that passes over its data twice, or strides: less than streaming, but no less than half.
     const double streaming = bandwidth_share(OpClass::elementwise, host);
-    for (const OpClass twice : {OpClass::normalization, OpClass::pooling, OpClass::reduction,
-                                OpClass::data_movement}) {
+    for (const OpClass twice :
+         {OpClass::normalization, OpClass::pooling, OpClass::reduction, OpClass::data_movement}) {
       CAPTURE(op_class_name(twice));
       CHECK(bandwidth_share(twice, host) <= streaming);
       CHECK(bandwidth_share(twice, host) >= streaming / 2);
@@ -121,7 +122,9 @@ TEST_CASE("minimal filtering of a gradient takes 2.25 times fewer multiplication
   CHECK(FilterGradient::us(1e16) == doctest::Approx(fewer_us).epsilon(0.05).scale(0));
 }
 
-TEST_CASE("minimal filtering reads image and gradient, then writes and reads them at four times their size") {
+TEST_CASE(
+    "minimal filtering reads image and gradient, then writes and reads them at four times their "
+    "size") {
   const double bytes = 2 * FilterGradient::kElements * 4 * (1 + 4 + 4);
   const auto streaming_us = [&](double bandwidth) {
     return roofline_us({0, bytes, OpClass::elementwise, DType::f32, 1},

@@ -52,7 +52,8 @@ TEST_CASE("decompositions take a multiple of the cube of a matrix's rows") {
   }
 }
 
-TEST_CASE("solving with a triangle takes a multiply-add for each of its numbers, a determinant LU") {
+TEST_CASE(
+    "solving with a triangle takes a multiply-add for each of its numbers, a determinant LU") {
   // Half of 6 x 6 numbers, for 4 right sides.
   CHECK(tf_work("MatrixTriangularSolve", {tensor({6, 6}), tensor({6, 4})}, tensor({6, 4})).flops ==
         36 * 4);

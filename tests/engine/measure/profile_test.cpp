@@ -215,8 +215,7 @@ TEST_CASE("profile: a sample counts within three deviations of a normal distribu
   // Half of a normal distribution is within 0.6745 deviations, so that here, where the median distance
   // is 1 us, a deviation is 1.4826 us, and three are 4.4478.
   const auto found_us = [](double far_us) {
-    const std::vector<double> samples = {99,  99.2,   99.4,   99.6, 100,
-                                         101, far_us, far_us, far_us};
+    const std::vector<double> samples = {99, 99.2, 99.4, 99.6, 100, 101, far_us, far_us, far_us};
     ScriptedBackend backend(scripted_cluster({1}));
     std::size_t step = 0;
     ScriptedSession session(chain_program(), [&](const Placement&, const StepOptions&) {

@@ -321,9 +321,9 @@ TEST_CASE("two replicas whose work is nothing take what their ring takes, and th
   const Cluster cluster("pair", devices, {{"*", "*", 10e9, 0, {}}});
   GraphBuilder builder("nothing");
   builder.add_op("op", "Op");
-  const SizedModel model = {builder.build(), std::make_shared<const Costs>(
-                                                 std::vector<std::vector<double>>{{0}},
-                                                 std::vector<std::int64_t>(), "none")};
+  const SizedModel model = {builder.build(),
+                            std::make_shared<const Costs>(std::vector<std::vector<double>>{{0}},
+                                                          std::vector<std::int64_t>(), "none")};
   Training training;
   training.batch = 64;
   training.gradient_bytes = kBytes;

@@ -128,7 +128,8 @@ TEST_CASE("a view takes no memory, and what it is of stays as long as what it gi
   CHECK(split.devices[1].peak_bytes == 13000);
 }
 
-TEST_CASE("what was measured as one op is done in place, where nothing else reads what is between") {
+TEST_CASE(
+    "what was measured as one op is done in place, where nothing else reads what is between") {
   const auto peak_bytes = [](bool joined, bool other_reader) {
     Case one;
     const OpId convolution = one.op("convolution", 1, {4});

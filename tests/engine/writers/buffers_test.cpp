@@ -37,8 +37,8 @@ std::shared_ptr<const Graph> decoder(std::int64_t cached) {
     return builder.add_output(op, f32({1, 1, width}));
   };
   const OpId ids = builder.add_op("ids", "Input");
-  TensorId last = add("model.embed_tokens", {builder.add_output(ids, f32({1, 1}))}, kHidden,
-                      {kWords, kHidden});
+  TensorId last =
+      add("model.embed_tokens", {builder.add_output(ids, f32({1, 1}))}, kHidden, {kWords, kHidden});
   for (const std::string layer : {"model.layers.0", "model.layers.1"}) {
     const OpId past = builder.add_op(layer + ".past", "Input");
     const TensorId cache = builder.add_output(past, f32({1, 4, cached, 16}));
@@ -70,8 +70,8 @@ TEST_CASE("llama.cpp keeps a prompt's tensors, and a mask of the whole context i
   // A context is padded to multiples of 256 (GGML_PAD(n_ctx, 256)), of which a prompt has up to 512 (-ub).
   constexpr struct {
     std::int64_t cached, context, tokens;
-  } kCases[] = {{99, 256, 256}, {255, 256, 256}, {256, 512, 512}, {999, 1024, 512},
-                {1023, 1024, 512}, {1024, 1280, 512}};
+  } kCases[] = {{99, 256, 256},   {255, 256, 256},   {256, 512, 512},
+                {999, 1024, 512}, {1023, 1024, 512}, {1024, 1280, 512}};
   for (const auto& each : kCases) {
     CAPTURE(each.cached);
     const std::int64_t mask = each.tokens * each.context * 2;
@@ -88,7 +88,9 @@ TEST_CASE("vLLM keeps what a batch of 2,048 tokens and 256 sequences makes") {
   CHECK(kept_bytes("vllm", 999, "lm_head") == 256 * kWords * (2 + 4 + 4));
 }
 
-TEST_CASE("a list with a fifth of the layers' parameters is a second stack, and one with a fiftieth is none") {
+TEST_CASE(
+    "a list with a fifth of the layers' parameters is a second stack, and one with a fiftieth is "
+    "none") {
   const auto beside = [](std::int64_t bytes) {
     GraphBuilder builder("towers");
     TensorId last = kNoTensor;
