@@ -45,13 +45,13 @@ OutputSpec parse_output(std::string_view text) {
     output.number_attr = type.substr(star + 1);
     type = type.substr(0, star);
   }
-  if (type.front() == '=') {
-    output.type = tf::type_from_name(type.substr(1));
-  } else if (type.front() == '@') {
+  if (type.front() == '@') {
     output.type_list_attr = type.substr(1);
-  } else {
-    output.type_attr = type;
+    return output;
   }
+  const std::size_t equals = std::min(type.find('='), type.size());
+  output.type_attr = type.substr(0, equals);
+  if (equals < type.size()) output.type = tf::type_from_name(type.substr(equals + 1));
   return output;
 }
 

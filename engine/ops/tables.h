@@ -19,10 +19,10 @@ namespace berth::ops {
 
 namespace tf {
 
-/// `outputs` lists "name:type", separated by blanks. The type is the name of an attribute; '=' and
-/// the name of a type; or '@' and the attribute that lists the types of as many tensors. A
-/// following
-/// "*attribute" gives the number of tensors.
+/// `outputs` lists "name:type", separated by blanks. The type is the name of an attribute, followed by
+/// '=' and its default where the op's definition has one, which files leave out; '=' and the name of
+/// a type; or '@' and the attribute that lists the types of as many tensors. A following "*attribute"
+/// gives the number of tensors.
 struct Row {
   std::string_view type;
   std::string_view outputs;

@@ -11,17 +11,6 @@ namespace {
 // No op has more tensors than a file could list inputs for.
 constexpr std::int64_t kMostTensors = 1 << 20;
 
-/// Files may leave out attributes that have their default.
-int default_type(std::string_view attribute) {
-  if (attribute == "output_type") return kInt64;  // of ArgMax and its like
-  if (attribute == "U") return kFloat;            // of batch normalisation
-  if (attribute == "out_type" || attribute == "index_type" || attribute == "Tidx" ||
-      attribute == "out_idx" || attribute == "Targmax") {
-    return kInt32;
-  }
-  return kUnknownType;
-}
-
 class NodeAttributes final : public ops::Attributes {
  public:
   NodeAttributes(std::string_view node, const tf_frontend::Attributes& own)
@@ -92,7 +81,7 @@ std::size_t tensor_count(const ArgDef& output, const Attributes& attributes) {
   if (!output.type_list_attr.empty()) return attributes.types(output.type_list_attr).size();
   if (output.number_attr.empty()) return 1;
   return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(attributes.integer(output.number_attr, 1), 0, kMostTensors));
+      std::clamp<std::int64_t>(attributes.integer(output.number_attr, 0), 0, kMostTensors));
 }
 
 std::vector<int> output_types(std::span<const ArgDef> outputs, const Attributes& attributes) {
@@ -103,9 +92,8 @@ std::vector<int> output_types(std::span<const ArgDef> outputs, const Attributes&
       types.insert(types.end(), list.begin(), list.end());
       continue;
     }
-    const int type = output.type_attr.empty()
-                         ? output.type
-                         : attributes.type(output.type_attr, default_type(output.type_attr));
+    const int type =
+        output.type_attr.empty() ? output.type : attributes.type(output.type_attr, output.type);
     types.insert(types.end(), tensor_count(output, attributes),
                  type > kReferenceOffset ? type - kReferenceOffset : type);
   }

@@ -18,7 +18,7 @@ void fake_quant_gradient(OpContext& op) {
 constexpr WorkRule kRounding = elementwise(4);  // scale, round, shift, clamp
 
 constexpr Row kOps[] = {
-    {"Dequantize", "output:dtype", rule::like_first, kRounding},
+    {"Dequantize", "output:dtype=float", rule::like_first, kRounding},
     {"FakeQuantWithMinMaxArgs", "outputs:=float", rule::like_first, kRounding},
     {"FakeQuantWithMinMaxArgsGradient", "backprops:=float", rule::like_first, kRounding},
     {"FakeQuantWithMinMaxVars", "outputs:=float", rule::like_first, kRounding},
@@ -36,7 +36,7 @@ constexpr Row kOps[] = {
     {"QuantizeAndDequantizeV4Grad", "input_backprop:T input_min_backprop:T input_max_backprop:T",
      fake_quant_gradient, kRounding},
     {"QuantizeV2", "output:T output_min:=float output_max:=float", quantized_like, kRounding},
-    {"QuantizedRelu", "activations:out_type min_activations:=float max_activations:=float",
+    {"QuantizedRelu", "activations:out_type=quint8 min_activations:=float max_activations:=float",
      quantized_like, elementwise(1)},
     {"Requantize", "output:out_type output_min:=float output_max:=float", quantized_like,
      kRounding},

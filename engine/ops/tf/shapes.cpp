@@ -87,18 +87,18 @@ void linspace(OpContext& op) {
 }
 
 constexpr Row kOps[] = {
-    {"BroadcastArgs", "r0:T", broadcast_args, kShapes},
-    {"BroadcastGradientArgs", "r0:T r1:T", broadcast_gradient_args, kShapes},
-    {"ConcatOffset", "offset:shape_type*N", concat_offset, kShapes},
-    {"DataFormatDimMap", "y:T", rule::like_first, kShapes},
-    {"DataFormatVecPermute", "y:T", rule::like_first, kShapes},
-    {"InvertPermutation", "y:T", invert_permutation, kShapes},
+    {"BroadcastArgs", "r0:T=int32", broadcast_args, kShapes},
+    {"BroadcastGradientArgs", "r0:T=int32 r1:T=int32", broadcast_gradient_args, kShapes},
+    {"ConcatOffset", "offset:shape_type=int32*N", concat_offset, kShapes},
+    {"DataFormatDimMap", "y:T=int32", rule::like_first, kShapes},
+    {"DataFormatVecPermute", "y:T=int32", rule::like_first, kShapes},
+    {"InvertPermutation", "y:T=int32", invert_permutation, kShapes},
     {"LinSpace", "output:T", linspace, writes()},
-    {"Range", "output:Tidx", range, writes(), fold_range},
+    {"Range", "output:Tidx=int32", range, writes(), fold_range},
     {"Rank", "output:=int32", rule::scalars, kShapes, fold::rank_of},
-    {"Shape", "output:out_type", shapes_of, kShapes, fold::shape_of},
-    {"ShapeN", "output:out_type*N", shapes_of, kShapes, fold::shape_of},
-    {"Size", "output:out_type", rule::scalars, kShapes, fold::size_of},
+    {"Shape", "output:out_type=int32", shapes_of, kShapes, fold::shape_of},
+    {"ShapeN", "output:out_type=int32*N", shapes_of, kShapes, fold::shape_of},
+    {"Size", "output:out_type=int32", rule::scalars, kShapes, fold::size_of},
 };
 
 }  // namespace

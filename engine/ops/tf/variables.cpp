@@ -227,7 +227,7 @@ constexpr Row kOps[] = {
     {"VarHandleOp", "resource:=resource", variable_handle, kSource},
     {"VarIsInitializedOp", "is_initialized:=bool", rule::scalars, kControl},
     {"Variable", "ref:dtype", old_variable, kSource},
-    {"VariableShape", "output:out_type", variable_shape, kShapes},
+    {"VariableShape", "output:out_type=int32", variable_shape, kShapes},
     {"VariableV2", "ref:dtype", rule::shape_attribute, kSource},
 };
 

@@ -147,6 +147,59 @@ TEST_CASE("shapes of what replicas exchange, of bins, samples, transforms and ra
   }
 }
 
+TEST_CASE("types that files leave out are the defaults of the op's definition") {
+  struct Default {
+    const char* op;
+    std::size_t port;
+    DType type;
+  };
+  const Default defaults[] = {
+      {"LeakyRelu", 0, DType::f32},
+      {"LeakyReluGrad", 0, DType::f32},
+      {"ComplexAbs", 0, DType::f32},
+      {"MaxPool", 0, DType::f32},
+      {"MaxPoolWithArgmax", 1, DType::i64},
+      {"RFFT", 0, DType::c64},
+      {"IRFFT2D", 0, DType::f32},
+      {"Lu", 1, DType::i32},
+      {"LRN", 0, DType::f32},
+      {"CTCLoss", 1, DType::f32},
+      {"QuantizedRelu", 0, DType::u8},
+      {"DecodePng", 0, DType::u8},
+      {"AdjustContrastv2", 0, DType::f32},
+      {"UnicodeDecode", 0, DType::i64},
+      {"Multinomial", 0, DType::i64},
+      {"StatelessRandomUniformFullInt", 0, DType::u64},
+      {"HistogramFixedWidth", 0, DType::i32},
+      {"NonMaxSuppressionV5", 1, DType::f32},
+      {"ArgMax", 0, DType::i64},
+      {"Shape", 0, DType::i32},
+      {"BroadcastGradientArgs", 1, DType::i32},
+      {"RaggedRange", 0, DType::i64},
+  };
+  for (const Default& expected : defaults) {
+    CAPTURE(expected.op);
+    LoadOptions options;
+    options.fetches = {"y"};
+    const LoadedModel model =
+        load_bytes(placeholder("x", {2, 8, 8, 4}) + node("y", expected.op, "x x x"), options);
+    const auto outputs = model.graph->outputs(op_named(*model.graph, "y"));
+    REQUIRE(outputs.size() > expected.port);
+    CHECK(model.graph->dtype(outputs[expected.port]) == expected.type);
+  }
+
+  // Numbers of tensors are 0 by default: what comes first here are the dense features.
+  LoadOptions options;
+  options.fetches = {"y"};
+  const LoadedModel model = load_bytes(
+      placeholder("x", {2}) +
+          node("y", "ParseSequenceExampleV2", "x", attr("Tcontext_dense", "list { type: DT_FLOAT }")),
+      options);
+  const auto outputs = model.graph->outputs(op_named(*model.graph, "y"));
+  REQUIRE(outputs.size() == 1);
+  CHECK(model.graph->dtype(outputs[0]) == DType::f32);
+}
+
 TEST_CASE("shapes that are computed are folded") {
   // The size of one dimension, through Shape, StridedSlice, arithmetic and Pack, to Reshape.
   const std::string slice = attr("T", "type: DT_INT32") + attr("shrink_axis_mask", "i: 1");

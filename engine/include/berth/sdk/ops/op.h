@@ -135,9 +135,9 @@ using Rule = void (*)(OpContext& op);
 /// A declared output: one tensor, or as many as an attribute says.
 struct OutputSpec {
   std::string_view name;
-  int type = kUnknownType;
+  int type = kUnknownType;          ///< where an attribute holds it, that attribute's default
   std::string_view type_attr;       ///< names the attribute that holds the type
-  std::string_view number_attr;     ///< ... that says how many tensors there are
+  std::string_view number_attr;     ///< ... that says how many tensors there are; 0 by default
   std::string_view type_list_attr;  ///< ... that lists the types of as many tensors
 };
 
