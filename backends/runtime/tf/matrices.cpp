@@ -57,7 +57,7 @@ struct Diagonals {
 /// Which diagonals inputs `k` name; the main one where the op takes none.
 Diagonals diagonals_of(const Instruction& op, const std::optional<IntsInput>& k, Inputs in) {
   Diagonals made;
-  made.set_align(text_attribute(op, "align", "LEFT_LEFT"));
+  made.set_align(text_attribute(op, "align", op.type.back() == '3' ? "RIGHT_LEFT" : "LEFT_LEFT"));
   if (!k) return made;
   const Ints named = k->get(in);
   made.lowest = named.at(0);

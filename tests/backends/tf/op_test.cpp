@@ -226,6 +226,30 @@ TEST_CASE("a value that was read stays what it was when the variable changes") {
   }
 }
 
+TEST_CASE("diagonals whose alignment a file leaves out are aligned as the op's version has it") {
+  const auto constant = [](const std::string& name, const std::string& tensor) {
+    return node(name, "Const", "",
+                kFloat + attr("value", "tensor { dtype: DT_FLOAT " + tensor + " }"));
+  };
+  std::string text =
+      constant("x", "tensor_shape { dim { size: 2 } dim { size: 2 } } float_val: [1, 2, 3, 4]") +
+      constant("filler", "tensor_shape {} float_val: 9") + integers("k", {0, 1});
+  const auto add = [&](const std::string& name, const std::string& version,
+                       const std::string& align) {
+    const std::string stated = align.empty() ? "" : attr("align", "s: '" + align + "'");
+    text += node(name, "MatrixDiagPart" + version, "x k filler", kFloats + stated);
+  };
+  add("second", "V2", "");
+  add("third", "V3", "");
+  add("left", "V3", "LEFT_LEFT");
+  add("right", "V3", "RIGHT_LEFT");
+  Stepper stepper = stepper_of(text, {"second", "third", "left", "right"});
+  stepper.run();
+  CHECK(difference(stepper.value("second"), stepper.value("left")) == 0);
+  CHECK(difference(stepper.value("third"), stepper.value("right")) == 0);
+  CHECK(difference(stepper.value("left"), stepper.value("right")) > 0);
+}
+
 TEST_CASE("variables without an initializer begin small, the same each time, and not all equal") {
   const std::string text =
       node("v", "VariableV2", "", kFloat + shape("shape", {40, 50})) +
