@@ -126,10 +126,19 @@ class Inliner {
     node.name = prefix.empty() ? def.name : program_.names.emplace_back(cat(prefix, def.name));
     node.op = def.op;
     node.device = def.device;
-    node.attributes = Attributes(def.attrs, call_attributes, library_.source);
+    node.attributes = attributes_of(def, call_attributes);
     node.def = &def;
     node.call = call;
     return node;
+  }
+
+  /// With the defaults of a type that no row knows, where the file has its definition.
+  Attributes attributes_of(const NodeDef& def, const Attributes* call) const {
+    const auto own = library_.ops.find(def.op);
+    if (own == library_.ops.end() || find_op(def.op) != nullptr) {
+      return {def.attrs, call, library_.source};
+    }
+    return {def.attrs, own->second->defaults, call, library_.source};
   }
 
   void add_result(const Scope& scope, const Fetch& fetch) {
@@ -183,7 +192,7 @@ class Inliner {
     const NodeId id = scope.ids.at(name.node);
     // The graph itself is no call and has none.
     const Attributes* call = program_.calls[static_cast<std::size_t>(scope.call)].attributes.get();
-    const Attributes attributes(def.attrs, call, library_.source);
+    const Attributes attributes = attributes_of(def, call);
     std::span<const ArgDef> outputs;
     std::vector<AttrEntry> unused;
     if (const ops::OpInfo* info = find_op(def.op)) {

@@ -191,13 +191,28 @@ TEST_CASE("types that files leave out are the defaults of the op's definition") 
   // Numbers of tensors are 0 by default: what comes first here are the dense features.
   LoadOptions options;
   options.fetches = {"y"};
-  const LoadedModel model = load_bytes(
-      placeholder("x", {2}) +
-          node("y", "ParseSequenceExampleV2", "x", attr("Tcontext_dense", "list { type: DT_FLOAT }")),
-      options);
+  const LoadedModel model =
+      load_bytes(placeholder("x", {2}) + node("y", "ParseSequenceExampleV2", "x",
+                                              attr("Tcontext_dense", "list { type: DT_FLOAT }")),
+                 options);
   const auto outputs = model.graph->outputs(op_named(*model.graph, "y"));
   REQUIRE(outputs.size() == 1);
   CHECK(model.graph->dtype(outputs[0]) == DType::f32);
+}
+
+TEST_CASE("types that files leave out are the defaults of the definition that the file has") {
+  const std::string definition =
+      "op { name: 'Own' output_arg { name: 'y' type_attr: 'T' number_attr: 'N' } "
+      "attr { name: 'T' type: 'type' default_value { type: DT_HALF } } "
+      "attr { name: 'N' type: 'int' default_value { i: 2 } } }";
+  LoadOptions options;
+  options.fetches = {"y"};
+  const LoadedModel model = load_bytes("meta_info_def { stripped_op_list { " + definition +
+                                           " } } graph_def { " + node("y", "Own") + " }",
+                                       options, "g.meta");
+  const auto outputs = model.graph->outputs(op_named(*model.graph, "y"));
+  REQUIRE(outputs.size() == 2);
+  for (const TensorId output : outputs) CHECK(model.graph->dtype(output) == DType::f16);
 }
 
 TEST_CASE("shapes that are computed are folded") {
