@@ -22,6 +22,7 @@
 #include "onnx/translation.h"
 #include "support/experts.h"
 #include "support/mapped_file.h"
+#include "support/sizes.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -110,11 +111,12 @@ std::int64_t unsized_tensors(const Graph& graph) {
   return unsized;
 }
 
-/// Names of dimensions that nobody gave, of tensors that have no size.
+/// Names of dimensions that nobody gave, of the tensors with which it begins that sizes are missing:
+/// those of the tensors behind them follow.
 void note_symbols(const Model& model, const Graph& graph, std::vector<std::string>& notes) {
   std::set<std::string> unsized, open;
-  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (!graph.bytes_known(tensor)) unsized.insert(graph.tensor_name(tensor));
+  for (const TensorId tensor : frontend::lost_sizes(graph)) {
+    unsized.insert(frontend::tensor_label(graph, tensor));
   }
   if (unsized.empty()) return;
   const auto& proto = model.proto->graph();

@@ -11,6 +11,7 @@
 #include "onnx/graph_names.h"
 #include "onnx/inference.h"
 #include "onnx/routing.h"
+#include "support/sizes.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -230,19 +231,6 @@ Work Translator::translate_body() {
   return work_in_turn(*graph, graph->topological_order());
 }
 
-void note_sizes(const Graph& graph, std::vector<std::string>& notes) {
-  std::vector<std::string> unknown;
-  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (graph.bytes_known(tensor)) continue;
-    const std::string& name = graph.tensor_name(tensor);
-    unknown.push_back(name.empty() ? cat("tensor ", tensor) : name);
-  }
-  if (unknown.empty()) return;
-  notes.push_back(
-      cat(unknown.size(), " of ", graph.tensor_count(),
-          " tensors have no known size and count as 0 bytes: ", frontend::list_names(unknown, 5)));
-}
-
 }  // namespace
 
 Translation translate(const Program& program, const std::string& name, bool fold,
@@ -260,7 +248,9 @@ Translation translate(const Program& program, const std::string& name, bool fold
     translation.graph = Translator(program, program.main, name, fold).translate_main(names, works);
   }
   translation.tensors = translator.take_tensors();
-  note_sizes(*translation.graph, notes);
+  if (std::string note = frontend::sizes_note(*translation.graph); !note.empty()) {
+    notes.push_back(std::move(note));
+  }
   return translation;
 }
 

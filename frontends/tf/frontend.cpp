@@ -9,6 +9,7 @@
 #include "berth/files.h"
 #include "berth/sdk/gzip.h"
 #include "support/experts.h"
+#include "support/sizes.h"
 #include "support/text.h"
 #include "support/weight_names.h"
 #include "tf/annotate.h"
@@ -71,15 +72,11 @@ void note_unknowns(const Graph& graph, const std::set<std::string>& unknown_ops,
                    std::vector<std::string>& notes) {
   if (!unknown_ops.empty()) {
     notes.push_back(cat("op types without a shape rule: ",
-                        frontend::list_names({unknown_ops.begin(), unknown_ops.end()})));
+                        frontend::list_names({unknown_ops.begin(), unknown_ops.end()}),
+                        "; say what they give with --op-rules FILE"));
   }
-  TensorId unsized = 0;
-  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    unsized += graph.bytes_known(tensor) ? 0 : 1;
-  }
-  if (unsized > 0) {
-    notes.push_back(
-        cat(unsized, " of ", graph.tensor_count(), " tensors have no size and count as 0 bytes"));
+  if (std::string note = frontend::sizes_note(graph); !note.empty()) {
+    notes.push_back(std::move(note));
   }
 }
 

@@ -195,12 +195,14 @@ void SettingOptions::add_model(CLI::App& app) {
                [&load](const std::string& text) {
                  assign(load.dims, "--batch", "*", parse_dimension(text, "--batch"));
                });
-  add_repeated(app, "--shape", "NAME=SHAPE",
-               "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224; repeatable",
-               [&load](const std::string& text) {
-                 auto [name, value] = split_assignment(text, "--shape");
-                 assign(load.shapes, "--shape", name, parse_shape(value, "--shape"));
-               });
+  add_repeated(
+      app, "--shape", "NAME=SHAPE",
+      "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224, or of any other "
+      "tensor that the model leaves without one; repeatable",
+      [&load](const std::string& text) {
+        auto [name, value] = split_assignment(text, "--shape");
+        assign(load.shapes, "--shape", name, parse_shape(value, "--shape"));
+      });
   add(app, SettingGroup::model);
   add_repeated(app, "--fetch", "NAME",
                "load only what this op, tensor or signature (of a SavedModel) needs, such as "

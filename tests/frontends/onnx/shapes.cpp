@@ -283,6 +283,19 @@ TEST_CASE("inference goes on past what nobody knows") {
   CHECK(model.graph->op_type(op(*model.graph, "a")) == "some.vendor.Thing");
 }
 
+TEST_CASE("a note names the tensor with which it begins that sizes are missing") {
+  ModelFolder models;
+  const auto proto = parse_graph(
+      "g (int64 n) => (int64[LATER] y) <int64 z = {0}, int64 o = {1}> { r = Range(z, n, o) a = "
+      "Neg(r) y = Add(a, r) }");
+  const LoadedModel model = models.load(proto);
+  CHECK(has_note(model, "it begins with 'r': give shapes with --shape TENSOR="));
+  CHECK_FALSE(has_note(model, "'LATER' of"));
+  const LoadedModel given = models.load(proto, {{}, {{"r", {5}}}});
+  CHECK(type_text(*given.graph, "y") == "i64[5]");
+  CHECK_FALSE(has_note(given, "no known size"));
+}
+
 TEST_CASE("what the file declares fills what cannot be inferred") {
   ModelFolder models;
   const LoadedModel model = models.load(

@@ -362,6 +362,28 @@ TEST_CASE("sizes that a step decides are those of the largest step, and it is sa
   }
 }
 
+TEST_CASE("a note names the tensor with which it begins that sizes are missing") {
+  const std::string whole = attr("T", "type: DT_INT32");
+  const std::string text =
+      node("n", "Placeholder", "", attr("dtype", "type: DT_INT32") + shape("shape", {})) +
+      integers("zero", {0}, true) + integers("one", {1}, true) +
+      node("r", "Range", "zero n one", attr("Tidx", "type: DT_INT32")) +
+      node("a", "Neg", "r", whole) + node("y", "Add", "a r", whole);
+  LoadOptions options;
+  options.fetches = {"y"};
+  const auto notes_say = [](const LoadedModel& model, std::string_view part) {
+    return std::any_of(model.notes.begin(), model.notes.end(), [&](const std::string& note) {
+      return note.find(part) != std::string::npos;
+    });
+  };
+  CHECK(
+      notes_say(load_bytes(text, options), "it begins with 'r': give shapes with --shape TENSOR="));
+  options.shapes = {{"r", {5}}};
+  const LoadedModel given = load_bytes(text, options);
+  CHECK(shape_of(*given.graph, "y") == Shape{5});
+  CHECK_FALSE(notes_say(given, "no known size"));
+}
+
 TEST_CASE("the gradient of a broadcast sum has the operand's shape") {
   const std::string shapes = attr("out_type", "type: DT_INT32");
   const std::string text =

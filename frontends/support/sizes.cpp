@@ -1,0 +1,55 @@
+#include "support/sizes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "support/text.h"
+
+namespace berth::frontend {
+
+std::vector<TensorId> lost_sizes(const Graph& graph) {
+  std::vector<TensorId> lost;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (graph.bytes_known(tensor)) continue;
+    const OpId maker = graph.maker(tensor);
+    const auto reads = maker == kNoOp ? std::span<const TensorId>() : graph.inputs(maker);
+    if (std::all_of(reads.begin(), reads.end(), [&](TensorId t) { return graph.bytes_known(t); })) {
+      lost.push_back(tensor);
+    }
+  }
+  return lost;
+}
+
+std::string tensor_label(const Graph& graph, TensorId tensor) {
+  const std::string& name = graph.tensor_name(tensor);
+  const OpId maker = graph.maker(tensor);
+  if (!name.empty() || maker == kNoOp) return readable(name);
+  const auto outputs = graph.outputs(maker);
+  const auto port = std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin();
+  return port == 0 ? readable(graph.op_name(maker))
+                   : cat(readable(graph.op_name(maker)), ":", port);
+}
+
+std::string sizes_note(const Graph& graph) {
+  std::int64_t unsized = 0;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    unsized += graph.bytes_known(tensor) ? 0 : 1;
+  }
+  if (unsized == 0) return {};
+  std::vector<std::string> shapes, types;
+  for (const TensorId tensor : lost_sizes(graph)) {
+    const bool has_type = graph.dtype(tensor) != DType::unknown;
+    (has_type ? shapes : types).push_back(tensor_label(graph, tensor));
+  }
+  std::string note = cat(unsized, " of ", graph.tensor_count(),
+                         " tensors have no known size and count as 0 bytes");
+  if (!types.empty()) note += cat("; no rule says the type of ", list_names(types, 5));
+  if (!shapes.empty()) {
+    note += cat("; it begins with ", list_names(shapes, 5),
+                ": give shapes with --shape TENSOR=1x3x224x224");
+  }
+  return note;
+}
+
+}  // namespace berth::frontend
