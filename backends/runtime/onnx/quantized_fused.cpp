@@ -1,6 +1,9 @@
 // ONNX Runtime's ops on quantized tensors (com.microsoft).
 #include <ATen/Functions.h>
 
+#include <cmath>
+#include <limits>
+
 #include "runtime/onnx/quantized.h"
 #include "runtime/onnx/tables.h"
 
@@ -13,10 +16,9 @@ Tensor real_at(Inputs in, std::size_t i) {
 }
 
 /// Op `plain` of `count` quantized tensors, each with its scale and zero point; the output's follow.
-Kernel between(const KernelRequest& request, const char* plain, std::size_t count,
-               std::int64_t opset = 13) {
+Kernel between(const KernelRequest& request, const char* plain, std::size_t count) {
   Instruction instruction = request.instruction;
-  instruction.version = static_cast<int>(opset);
+  instruction.version = 13;
   const std::size_t scale = 3 * count;
   const DType dtype = quantized_type(request, scale + 1);
   check_quantized(dtype);
@@ -45,9 +47,33 @@ Kernel as_stated(const KernelRequest& request, Kernel kernel) {
   return innermost ? channels_first(std::move(kernel)) : kernel;
 }
 
-// Its version of Softmax is an attribute: before 13 all dimensions from the axis on are one.
+/// Inputs: x with its scale and zero point, the output's scale and zero point. ONNX Runtime, whose op
+/// this is, has the output's steps in 1 as a whole number, rounded down: 254 for a scale of 1/255. Its
+/// powers are f32 of a certain size, which decides where two steps are equally near.
 Kernel make_softmax(const KernelRequest& request) {
-  return between(request, "Softmax", 1, int_attribute(request.instruction, "opset", 13));
+  // Before version 13 all dimensions from the axis on are one.
+  const bool joins = int_attribute(request.instruction, "opset", 13) < 13;
+  const std::int64_t axis = int_attribute(request.instruction, "axis", -1);
+  const DType dtype = quantized_type(request, 4);
+  check_quantized(dtype);
+  return [joins, axis, dtype](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    if (x.numel() == 0) {
+      out[0].tensor = at::empty_like(x);
+      return;
+    }
+    const Tensor rows = (joins ? x.flatten(axis) : x.transpose(axis, -1)).to(at::kDouble);
+    const Tensor exponents = at::mul(at::sub(rows, rows.amax(-1, true)), tensor_at(in, 1));
+    const double size =
+        std::log(std::numeric_limits<float>::max() / static_cast<float>(rows.size(-1))) - 5;
+    constexpr double kRoom = 0x1p-32;  // for the product with the steps; no mantissa changes
+    const Tensor powers = at::mul(at::exp(at::add(exponents, size)), kRoom).to(at::kFloat);
+    const Tensor steps = at::floor(at::reciprocal(tensor_at(in, 3)));
+    const Tensor y = at::div(at::mul(powers, steps), powers.sum(-1, true));
+    const Tensor quantized = quantize(y, at::ones_like(steps), optional_at(in, 4), dtype);
+    out[0].tensor =
+        (joins ? quantized.view(x.sizes()) : quantized.transpose(axis, -1)).contiguous();
+  };
 }
 
 // Inputs: the output's scale and zero point, then each tensor with its own.

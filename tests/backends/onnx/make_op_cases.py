@@ -398,10 +398,23 @@ def edges():
                                 real(1, 2, 4, 2)], outputs=3, num_heads=2, unidirectional=1)
 
 
+def steps():
+    """Outputs whose scale is no power of two, and numbers that are equally near two steps."""
+    x, scale, zero = whole(3, 6), scalar(0.0531), scalar(120, numpy.uint8)
+    for steps_in_1 in (255, 256, 333, 63):
+        y_scale = scalar(1 / steps_in_1)
+        for rows in (x, numpy.full((2, 4), 9, numpy.uint8), numpy.full((2, 1), 9, numpy.uint8)):
+            case("QLinearSoftmax", [rows, scale, zero, y_scale, scalar(0, numpy.uint8)], opset=13)
+        case("QLinearSoftmax", [signed(2, 5), scale, scalar(7, numpy.int8), y_scale, scalar(-128, numpy.int8)], opset=13)
+        case("QLinearSigmoid", [x, scale, zero, y_scale, scalar(0, numpy.uint8)])
+    case("QLinearSoftmax", [whole(2, 3, 4), scale, zero, scalar(1 / 255), scalar(0, numpy.uint8)], opset=11)
+    case("QLinearSoftmax", [whole(2, 0, 4), scale, zero, scalar(1 / 255), scalar(0, numpy.uint8)], opset=13)
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
                  rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths, empty_ops,
-                 edges):
+                 edges, steps):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]
