@@ -21,6 +21,7 @@ struct ResizeOptions {
   std::string coordinates;  // how a place in the output is one in the input
   std::string nearest;      // how that is rounded
   double cubic_a = -0.75;
+  bool antialias = false;  // fewer elements than before are means of all that lie between them
   bool exclude_outside = false;
   double extrapolation = 0;
 
@@ -32,6 +33,7 @@ struct ResizeOptions {
         nearest(op.version < 11 ? kTowardsMore
                                 : text_attribute(op, "nearest_mode", "round_prefer_floor")),
         cubic_a(float_attribute(op, "cubic_coeff_a", -0.75)),
+        antialias(int_attribute(op, "antialias", 0) != 0),
         exclude_outside(int_attribute(op, "exclude_outside", 0) != 0),
         extrapolation(float_attribute(op, "extrapolation_value", 0)) {
     check("mode", mode, {"nearest", "linear", "bilinear", "cubic"});
@@ -40,7 +42,6 @@ struct ResizeOptions {
            "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"});
     check("nearest_mode", nearest,
           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", kTowardsMore});
-    if (int_attribute(op, "antialias", 0) != 0) refuse_attribute("antialias", "1");
   }
 
  private:
@@ -104,7 +105,11 @@ double cubic_weight(double distance, double a) {
 
 Taps taps_of(const Axis& axis, const ResizeOptions& options) {
   const bool is_cubic = options.mode == "cubic";
-  const int count = options.mode == "nearest" ? 1 : is_cubic ? 4 : 2;
+  const double reach = is_cubic ? 2 : 1;
+  const double narrowing = options.antialias ? std::min(axis.scale, 1.0F) : 1;
+  const int before = static_cast<int>(std::ceil(reach / narrowing)) - 1;
+  const int count = options.mode == "nearest" ? 1 : 2 * before + 2;
+  const bool shared_out = options.antialias || options.exclude_outside;
   Taps taps;
   taps.from.resize(static_cast<std::size_t>(count));
   taps.weights.resize(static_cast<std::size_t>(count));
@@ -112,14 +117,14 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
     const double x = source_of(i, axis, options.coordinates);
     taps.outside.push_back(x < 0 || x > static_cast<double>(axis.length - 1));
     const double first = count == 1 ? rounded(x, axis, options.nearest)
-                                    : std::floor(x) - static_cast<double>(count / 2 - 1);
+                                    : std::floor(x) - static_cast<double>(before);
     double sum = 0;
     std::vector<double> weights;
     for (int t = 0; t < count; ++t) {
-      const double distance = x - (first + t);
+      const double distance = narrowing * (x - (first + t));
       double weight = count == 1 ? 1
                       : is_cubic ? cubic_weight(distance, options.cubic_a)
-                                 : 1 - std::abs(distance);
+                                 : std::max(0.0, 1 - std::abs(distance));
       const bool inside = first + t >= 0 && first + t <= static_cast<double>(axis.length - 1);
       if (options.exclude_outside && !inside) weight = 0;
       weights.push_back(weight);
@@ -129,11 +134,14 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
       const auto tap = static_cast<std::size_t>(t);
       taps.from[tap].push_back(
           std::clamp<std::int64_t>(static_cast<std::int64_t>(first) + t, 0, axis.length - 1));
-      taps.weights[tap].push_back(options.exclude_outside ? weights[tap] / sum : weights[tap]);
+      taps.weights[tap].push_back(shared_out ? weights[tap] / sum : weights[tap]);
     }
   }
   return taps;
 }
+
+// Where whole numbers are filtered, in f64, ONNX Runtime's weights have so many steps in 1.
+constexpr double kWeightSteps = 1 << 22;
 
 Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& options) {
   const Taps taps = taps_of(axis, options);
@@ -147,9 +155,11 @@ Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& optio
       y = part;
       break;
     }
-    const Tensor weights =
-        at::tensor(taps.weights[t], at::kDouble).to(x.device(), at::kFloat).reshape(shape);
-    const Tensor weighted = at::mul(part, weights);
+    Tensor weights = at::tensor(taps.weights[t], at::kDouble);
+    if (x.scalar_type() == at::kDouble) {
+      weights = at::div(at::round(at::mul(weights, kWeightSteps)), kWeightSteps);
+    }
+    const Tensor weighted = at::mul(part, weights.to(x.device(), x.scalar_type()).reshape(shape));
     y = y.defined() ? at::add(y, weighted) : weighted;
   }
   if (options.coordinates == "tf_crop_and_resize") {
@@ -160,18 +170,28 @@ Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& optio
   return y;
 }
 
+/// The nearest numbers that the type has, as ONNX Runtime keeps them between two axes.
+Tensor whole_numbers(const Tensor& y, at::ScalarType type) {
+  const Tensor whole = at::floor(at::add(y, 0.5));
+  if (type == at::kByte) return at::clamp(whole, 0, 255);
+  return type == at::kChar ? at::clamp(whole, -128, 127) : whole;
+}
+
+// The innermost axis first, as ONNX Runtime does.
 Tensor resize(const Tensor& given, const std::vector<Axis>& axes, const ResizeOptions& options) {
   const auto keeps_length = [](const Axis& axis) { return axis.size == axis.length; };
   // ONNX Runtime gives what has its lengths already, whatever the scale.
   if (std::all_of(axes.begin(), axes.end(), keeps_length)) return given;
   const bool computes = options.mode != "nearest";
-  Tensor y = computes ? given.to(at::kFloat) : given;
-  for (const Axis& axis : axes) {
-    if (axis.size == axis.length && axis.scale == 1 &&
+  const bool rounds = computes && options.antialias && !given.is_floating_point();
+  Tensor y = computes ? given.to(rounds ? at::kDouble : at::kFloat) : given;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (axis->size == axis->length && axis->scale == 1 &&
         options.coordinates != "tf_crop_and_resize") {
       continue;
     }
-    y = resize_axis(y, axis, options);
+    y = resize_axis(y, *axis, options);
+    if (rounds) y = whole_numbers(y, given.scalar_type());
   }
   return computes ? y.to(given.scalar_type()) : y;
 }

@@ -411,10 +411,24 @@ def steps():
     case("QLinearSoftmax", [whole(2, 0, 4), scale, zero, scalar(1 / 255), scalar(0, numpy.uint8)], opset=13)
 
 
+def filters():
+    """Fewer elements as means of all that lie between them."""
+    image = real(1, 2, 9, 13)
+    for mode in ("linear", "cubic"):
+        for heights, widths in ((0.5, 0.3), (0.23, 1.7)):
+            scales = Weight(numpy.array([1, 1, heights, widths], numpy.float32))
+            for more in ({}, {"exclude_outside": 1}, {"coordinate_transformation_mode": "align_corners"}):
+                if mode == "cubic" or "exclude_outside" not in more:
+                    case("Resize", [image, None, scales], domain="", mode=mode, antialias=1, **more)
+    for mode in ("linear", "cubic"):
+        case("Resize", [whole(1, 3, 12, 20), None, None, Weight(numpy.array([1, 3, 5, 6], numpy.int64))], domain="",
+             mode=mode, antialias=1)
+
+
 if __name__ == "__main__":
     for make in (quantized_ops, quantized_products, quantized_layers, fused_ops, blockwise_ops,
                  rotary_ops, grouped_attention, attention, plain_ops, reductions_of_nothing, types, lengths, empty_ops,
-                 edges, steps):
+                 edges, steps, filters):
         make()
     here = pathlib.Path(__file__).parent
     opsets = [helper.make_opsetid(name, version) for name, version in DOMAINS.items()]

@@ -57,7 +57,6 @@ const std::map<std::string, std::string> kUnsupportedTests = {
     {"_to_UINT4", "no kernel rounds to 4 bits"},
     {"_e4m3fn", "no kernel computes with 8-bit floats"},
     {"_e5m2", "no kernel computes with 8-bit floats"},
-    {"_antialias", "no kernel filters before it resizes"},
     {"test_equal_string", "no kernel compares texts"},
 };
 
