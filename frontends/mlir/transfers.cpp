@@ -19,15 +19,35 @@ mlir::Attribute promise(mlir::MLIRContext* context, std::int32_t device) {
                               context);
 }
 
-mlir::Value transferred(mlir::Value value, mlir::Attribute target) {
+/// With integers that have no sign, as all have in IREE's own dialects; any other type as it is.
+mlir::RankedTensorType signless(mlir::RankedTensorType type) {
+  auto number = mlir::dyn_cast<mlir::IntegerType>(type.getElementType());
+  if (!number || number.isSignless()) return type;
+  return type.clone(mlir::IntegerType::get(type.getContext(), number.getWidth()));
+}
+
+/// The same bits as another type. IREE takes signs from StableHLO's ops, and from none of its own dialects.
+mlir::Value reread(mlir::OpBuilder& builder, mlir::Value value, mlir::Type type,
+                   std::int32_t device) {
+  if (value.getType() == type) return value;
+  mlir::OperationState state(value.getLoc(), "stablehlo.bitcast_convert");
+  state.addOperands(value);
+  state.addTypes(type);
+  state.addAttribute("stream.affinity", promise(value.getContext(), device));
+  return builder.create(state)->getResult(0);
+}
+
+mlir::Value transferred(mlir::Value value, std::int32_t home, std::int32_t device) {
+  const auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
   mlir::OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
+  const mlir::Value sent = reread(builder, value, signless(type), home);
   mlir::OperationState state(value.getLoc(), "flow.tensor.transfer");
-  state.addOperands(value);
-  state.addTypes(value.getType());
+  state.addOperands(sent);
+  state.addTypes(sent.getType());
   state.addAttribute("operandSegmentSizes", builder.getDenseI32ArrayAttr({1, 0}));
-  state.addAttribute("target", target);
-  return builder.create(state)->getResult(0);
+  state.addAttribute("target", promise(value.getContext(), device));
+  return reread(builder, builder.create(state)->getResult(0), type, device);
 }
 
 using Readers = std::map<std::int32_t, llvm::SmallVector<mlir::OpOperand*>>;
@@ -92,7 +112,7 @@ mlir::LogicalResult add_affinities(mlir::Region& body,
     if (!mlir::isa<mlir::RankedTensorType>(value.getType())) continue;
     for (const auto& [device, uses] : readers_of(value, body.front(), device_of)) {
       if (device == home) continue;
-      const mlir::Value copy = transferred(value, promise(context, device));
+      const mlir::Value copy = transferred(value, home, device);
       for (mlir::OpOperand* use : uses) use->set(copy);
     }
   }
