@@ -85,6 +85,15 @@ void add_constant(mlir::Operation& op, const Readers& readers) {
   }
 }
 
+/// IREE refuses annotations of shards: who reads one reads its operand.
+void drop_annotations(mlir::Region& body) {
+  body.walk([](mlir::Operation* op) {
+    if (!is_annotation(*op)) return;
+    op->replaceAllUsesWith(op->getOperands().take_front(op->getNumResults()));
+    op->erase();
+  });
+}
+
 }  // namespace
 
 mlir::LogicalResult add_affinities(mlir::Region& body,
@@ -95,6 +104,7 @@ mlir::LogicalResult add_affinities(mlir::Region& body,
     return body.getParentOp()->emitError(
         "berth-place: form=iree needs the dialect hal, or --allow-unregistered-dialect");
   }
+  drop_annotations(body);
   llvm::SmallVector<std::pair<mlir::Value, std::int32_t>> values;
   for (auto [argument, device] : llvm::zip(body.getArguments(), device_of_argument)) {
     values.emplace_back(argument, device);

@@ -13,7 +13,7 @@ namespace berth_mlir {
 
 /// Gives every op of the body its affinity, "#hal.device.promise<@device_N>", and moves a value once
 /// to each device that reads it elsewhere than where it is made: "flow.tensor.transfer". A constant is
-/// copied to every device that reads it. `device_of` gives -1 for what has no device.
+/// copied to every device that reads it, and annotations of shards are left out. `device_of` gives -1 for what has no device.
 mlir::LogicalResult add_affinities(mlir::Region& body,
                                    const std::function<std::int32_t(mlir::Operation*)>& device_of,
                                    const std::vector<std::int32_t>& device_of_argument);
