@@ -94,6 +94,24 @@ void drop_annotations(mlir::Region& body) {
   });
 }
 
+/// A value of tensors in a form that flow.tensor.transfer does not take: torch-mlir's, a buffer, a tuple. Null
+/// where there is none.
+mlir::Value unsendable(mlir::Region& body) {
+  const auto is_other = [](mlir::Value value) {
+    const mlir::Type type = value.getType();
+    if (mlir::isa<mlir::RankedTensorType>(type) || type.isIntOrIndexOrFloat()) return false;
+    return mlir::isa<mlir::TupleType>(type) || TensorFacts(type).ranked;
+  };
+  for (mlir::Value argument : body.getArguments()) {
+    if (is_other(argument)) return argument;
+  }
+  for (mlir::Operation& op : body.front()) {
+    const auto found = llvm::find_if(op.getResults(), is_other);
+    if (found != op.result_end()) return *found;
+  }
+  return {};
+}
+
 }  // namespace
 
 mlir::LogicalResult add_affinities(mlir::Region& body,
@@ -103,6 +121,12 @@ mlir::LogicalResult add_affinities(mlir::Region& body,
   if (!promise(context, 0)) {
     return body.getParentOp()->emitError(
         "berth-place: form=iree needs the dialect hal, or --allow-unregistered-dialect");
+  }
+  if (const mlir::Value value = unsendable(body)) {
+    return body.getParentOp()->emitError("berth-place: form=iree sends MLIR's own tensors, and no ")
+           << value.getType()
+           << "; lower the function first (torch: iree-opt with convert-torch-to-linalg and "
+              "torch-func-backend-type-conversion)";
   }
   drop_annotations(body);
   llvm::SmallVector<std::pair<mlir::Value, std::int32_t>> values;
