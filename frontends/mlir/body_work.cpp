@@ -1,4 +1,4 @@
-// The work of ops whose regions run in turn.
+// The work of ops that run others in turn.
 #include <algorithm>
 #include <string>
 
@@ -69,7 +69,7 @@ class Inside {
         return;
       }
       if (ends_block(*inner) || only_passes_on(*inner)) return;
-      if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
+      if (runs_in_turn(*inner)) return;
       status = add_alone(*inner, scratch_, static_cast<std::int32_t>(parts_.size()));
       parts_.push_back({std::min(trips, 1e15), !is_scalar(*inner)});
     });
@@ -93,7 +93,8 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
     return status;
   }
   Inside inside(scratch);
-  berth_status status = inside.add(op, 1);
+  mlir::Operation* const callee = callee_of(op);
+  berth_status status = inside.add(callee != nullptr ? *callee : op, 1);
   berth_graph* graph = nullptr;
   if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
   berth_work sum = BERTH_WORK_INIT;

@@ -363,7 +363,8 @@ double bytes_of(mlir::Value value) {
 }
 
 double body_bytes(mlir::Operation& op) {
-  return Bodies().most_in(op);
+  mlir::Operation* const callee = callee_of(op);
+  return Bodies().most_in(callee != nullptr ? *callee : op);
 }
 
 }  // namespace berth_mlir

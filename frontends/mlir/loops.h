@@ -16,7 +16,7 @@ Trips trips_of(mlir::Operation& op);
 /// The loops among the ops, within them and in what they call, whose trips are not known.
 llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation*> ops);
 
-/// Bytes that the op's regions hold at their fullest, besides what they capture and what the op gives. Those of
+/// Bytes that the op's regions, or the function that a composite stands for, hold at their fullest, besides what they capture and what the op gives. Those of
 /// several regions are there one at a time, as are those of two trips. Calls are followed.
 double body_bytes(mlir::Operation& op);
 

@@ -38,12 +38,6 @@ bool is_donated(mlir::BlockArgument argument) {
 
 }  // namespace
 
-mlir::Region* body_of(mlir::Operation* function) {
-  if (function == nullptr || function->getName().getStringRef() != "func.func") return nullptr;
-  mlir::Region& body = function->getRegion(0);
-  return body.empty() ? nullptr : &body;
-}
-
 /// -1 = what does not count, such as a value of the outside, or none (onnx.NoValue).
 ModuleGraph::Ids ModuleGraph::tensors_of(const Tensors& tensors, mlir::Value value) {
   const auto found = tensors.find(value);
@@ -157,8 +151,8 @@ mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Regio
       break;
     }
     mlir::Operation* const callee = callee_of(op);
-    if (mlir::Region* inner = body_of(callee)) {
-      if (failed(add_call(op, callee, *inner, tensors))) return mlir::failure();
+    if (callee != nullptr && !runs_in_turn(op)) {
+      if (failed(add_call(op, callee, *body_of(callee), tensors))) return mlir::failure();
       continue;
     }
     if (failed(add_op(op, tensors))) return mlir::failure();
@@ -272,7 +266,7 @@ mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
 
 berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id, const Tensors& tensors) {
   if (is_scalar(op)) return add_no_work(id);
-  if (op.getNumRegions() > 0 && !runs_per_element(op)) return add_body_work(op, builder_, id);
+  if (runs_in_turn(op)) return add_body_work(op, builder_, id);
   if (taker_of(op) != nullptr) return add_filling_work(op, builder_, id);
   if (copies_destination(op, tensors)) {
     const std::int64_t yes = 1;

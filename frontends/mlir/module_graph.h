@@ -21,9 +21,6 @@
 
 namespace berth_mlir {
 
-/// A function with a body; null for any other op.
-[[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
-
 /// The names of devices that ops have been given, which they keep.
 using GivenDevices = llvm::DenseMap<mlir::Operation*, std::string>;
 

@@ -10,6 +10,8 @@
 namespace berth_mlir {
 namespace {
 
+constexpr llvm::StringRef kComposite = "stablehlo.composite";
+
 std::string printed(mlir::Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -337,11 +339,26 @@ llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {
   return numbers;
 }
 
+mlir::Region* body_of(mlir::Operation* function) {
+  if (function == nullptr || function->getName().getStringRef() != "func.func") return nullptr;
+  mlir::Region& body = function->getRegion(0);
+  return body.empty() ? nullptr : &body;
+}
+
 mlir::Operation* callee_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
-  if (type != "func.call" && type != "call") return nullptr;
-  auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
-  return name ? mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr()) : nullptr;
+  const bool calls = type == "func.call" || type == "call";
+  if (!calls && type != kComposite) return nullptr;
+  auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(
+      attribute_of(op, calls ? "callee" : "decomposition"));
+  if (!name) return nullptr;
+  mlir::Operation* const found = mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr());
+  return body_of(found) != nullptr ? found : nullptr;
+}
+
+bool runs_in_turn(mlir::Operation& op) {
+  if (op.getNumRegions() > 0) return !runs_per_element(op);
+  return op.getName().getStringRef() == kComposite && callee_of(op) != nullptr;
 }
 
 }  // namespace berth_mlir

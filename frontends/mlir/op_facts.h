@@ -39,8 +39,13 @@ struct TensorFacts {
 /// properties.
 [[nodiscard]] mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name);
 
-/// The function that the op calls; null for any other op, and where it is not in the module.
+/// A function with a body; null for any other op.
+[[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
+/// The function that the op calls, or that a composite (stablehlo.composite) stands for; null for any other op, and
+/// where the module has no body of it.
 [[nodiscard]] mlir::Operation* callee_of(mlir::Operation& op);
+/// Whether the op is one op that runs others in turn: those in its regions, or those of the function it stands for.
+[[nodiscard]] bool runs_in_turn(mlir::Operation& op);
 
 /// Whether the op is a constant: it resides wherever it is read, as a parameter does.
 [[nodiscard]] bool is_constant(mlir::Operation& op);
@@ -84,7 +89,7 @@ struct TensorFacts {
 /// Gives the builder what the work rule of the op's type asks for.
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
-/// Work of an op with regions that run in turn (while, if, scf.for, ...): that of all ops in them, each as
+/// Work of an op that runs others in turn (while, if, scf.for, a composite, ...): that of all ops in it, each as
 /// often as its loops run (trips_of). Its workspace is what they hold (body_bytes).
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
