@@ -15,11 +15,15 @@ berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t
   std::int32_t id = -1;
   const std::string name = std::to_string(number);
   if (berth_status status =
-          berth_builder_op(builder, view(name), view(op.getName().getStringRef()), &id)) {
+          berth_builder_op(builder, view(name), view(type_of(op)), &id)) {
     return status;
   }
   for (mlir::Value operand : op.getOperands()) {
     for (mlir::Value value : elements_of(operand)) {
+      if (is_none(value)) {
+        if (berth_status status = berth_builder_input(builder, id, -1)) return status;
+        continue;
+      }
       const TensorFacts facts = facts_of(value);
       berth_tensor tensor = facts.tensor();
       mlir::Operation* const maker = value.getDefiningOp();

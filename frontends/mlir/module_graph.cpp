@@ -38,11 +38,10 @@ bool is_donated(mlir::BlockArgument argument) {
 
 }  // namespace
 
-/// -1 = what does not count, such as a value of the outside, or none (onnx.NoValue).
+/// -1 = what does not count, such as a value of the outside, or none.
 ModuleGraph::Ids ModuleGraph::tensors_of(const Tensors& tensors, mlir::Value value) {
   const auto found = tensors.find(value);
-  const bool none = mlir::isa<mlir::NoneType>(value.getType()) || found == tensors.end();
-  return none ? Ids{-1} : found->second;
+  return is_none(value) || found == tensors.end() ? Ids{-1} : found->second;
 }
 
 std::string ModuleGraph::name_for(llvm::StringRef type) {
@@ -209,7 +208,7 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   if (only_passes_on(op)) return mlir::success();
   const mlir::FailureOr<bool> passed = pass_elements(op, tensors);
   if (failed(passed) || *passed) return passed;
-  const llvm::StringRef type = op.getName().getStringRef();
+  const llvm::StringRef type = type_of(op);
   const std::string name = name_for(type);
   std::int32_t id = -1;
   if (failed(checked(op, berth_builder_op(builder_, view(name), view(type), &id)))) {

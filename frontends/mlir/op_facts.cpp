@@ -175,11 +175,24 @@ mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name) {
   return properties ? properties.get(name) : mlir::Attribute();
 }
 
+llvm::StringRef type_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type != "torch.operator") return type;
+  auto name = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "name"));
+  return name && !name.empty() ? name.getValue() : type;
+}
+
+bool is_none(mlir::Value value) {
+  mlir::Operation* const op = value.getDefiningOp();
+  return mlir::isa<mlir::NoneType>(value.getType()) ||
+         (op != nullptr && op->getName().getStringRef() == "torch.constant.none");
+}
+
 bool is_constant(mlir::Operation& op) {
   if (op.getNumOperands() != 0 || op.getNumRegions() != 0 || op.getNumResults() != 1) return false;
   if (op.getName().getStringRef().ends_with(".constant")) return true;
   // onnx.Constant, tosa.const, tf.Const, torch.vtensor.literal: what they give is in them.
-  for (const llvm::StringRef key : {"value", "values"}) {
+  for (const llvm::StringRef key : {"value", "values", "torch.onnx.value"}) {
     if (mlir::isa_and_nonnull<mlir::ElementsAttr>(attribute_of(op, key))) return true;
   }
   return false;

@@ -39,6 +39,12 @@ struct TensorFacts {
 /// properties.
 [[nodiscard]] mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name);
 
+/// The op's type. Of torch.operator, which stands for ops that torch-mlir has no own ones for ("onnx.MatMul"), that of
+/// what it stands for.
+[[nodiscard]] llvm::StringRef type_of(mlir::Operation& op);
+/// Whether the value stands for a tensor that is left out: onnx.NoValue's, torch.constant.none's.
+[[nodiscard]] bool is_none(mlir::Value value);
+
 /// A function with a body; null for any other op.
 [[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
 /// The function that the op calls, or that a composite (stablehlo.composite) stands for; null for any other op, and

@@ -218,7 +218,7 @@ berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRe
 }
 
 /// The attributes of a model's own op, whose rules read them as the model's file has them: whole numbers,
-/// lists of them, and texts.
+/// lists of them, and texts. Those of torch.operator are called "torch.onnx.axis".
 berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
   constexpr std::size_t kLongest = 64;  // what is longer holds contents
   const auto add = [&](mlir::NamedAttribute named) -> berth_status {
@@ -232,9 +232,10 @@ berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, s
       return true;
     };
     const mlir::Attribute value = named.getValue();
+    llvm::StringRef name = named.getName().getValue();
+    name.consume_front("torch.onnx.");
     if (auto text = mlir::dyn_cast<mlir::StringAttr>(value)) {
-      return berth_builder_attribute(builder, id, view(named.getName().getValue()), nullptr, 0,
-                                     view(text.getValue()));
+      return berth_builder_attribute(builder, id, view(name), nullptr, 0, view(text.getValue()));
     }
     if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(value)) {
       if (list.size() > kLongest || !llvm::all_of(list, take)) return BERTH_OK;
@@ -244,7 +245,7 @@ berth_status add_model_attributes(mlir::Operation& op, berth_builder* builder, s
     } else if (!take(value)) {
       return BERTH_OK;
     }
-    return add_numbers(builder, id, named.getName().getValue(), numbers);
+    return add_numbers(builder, id, name, numbers);
   };
   for (mlir::NamedAttribute named : op.getAttrs()) {
     if (berth_status status = add(named)) return status;
@@ -310,7 +311,7 @@ berth_status add_convolution(mlir::Operation& op, berth_builder* builder, std::i
 
 /// The constants among the operands of torch.aten's windows.
 berth_status add_torch_window(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  llvm::StringRef name = op.getName().getStringRef();
+  llvm::StringRef name = type_of(op);
   if (!name.consume_front("torch.aten.")) return BERTH_OK;
   name = name.split('.').first;
   const auto operand = [&op](unsigned i) {
@@ -336,7 +337,7 @@ berth_status add_torch_window(mlir::Operation& op, berth_builder* builder, std::
 }  // namespace
 
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  const llvm::StringRef type = op.getName().getStringRef();
+  const llvm::StringRef type = type_of(op);
   if (type.starts_with("onnx.") || type.starts_with("tf.")) {
     return add_model_attributes(op, builder, id);
   }

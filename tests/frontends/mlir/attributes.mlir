@@ -135,3 +135,12 @@ func.func @general_sum(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: ten
   } -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
+// As iree-import-onnx writes it: a product of 512 x 1024 with the transpose of 256 x 1024, within a range that has no least.
+func.func @onnx_in_torch(%x: !torch.vtensor<[512,1024],f32>) -> !torch.vtensor<[512,256],f32> {
+  %w = "torch.operator"() <{name = "onnx.Constant"}> {torch.onnx.value = dense<1.0> : tensor<256x1024xf32>} : () -> !torch.vtensor<[256,1024],f32>
+  %six = "torch.operator"() <{name = "onnx.Constant"}> {torch.onnx.value = dense<6.0> : tensor<f32>} : () -> !torch.vtensor<[],f32>
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.operator"(%x, %w) <{name = "onnx.Gemm"}> {torch.onnx.transB = 1 : si64} : (!torch.vtensor<[512,1024],f32>, !torch.vtensor<[256,1024],f32>) -> !torch.vtensor<[512,256],f32>
+  %1 = "torch.operator"(%0, %none, %six) <{name = "onnx.Clip"}> : (!torch.vtensor<[512,256],f32>, !torch.none, !torch.vtensor<[],f32>) -> !torch.vtensor<[512,256],f32>
+  return %1 : !torch.vtensor<[512,256],f32>
+}
