@@ -349,6 +349,27 @@ mlir::StringAttr ModuleGraph::asked_device(mlir::Operation& op) {
   return device;
 }
 
+mlir::FailureOr<mlir::StringAttr> ModuleGraph::device_for_all(mlir::Operation& op) {
+  mlir::StringAttr device;
+  mlir::Operation* first = nullptr;
+  const auto take = [&](mlir::Operation* each) -> mlir::WalkResult {
+    const mlir::StringAttr asked = asked_device(*each);
+    if (!asked || asked == device) return mlir::WalkResult::advance();
+    if (device) {
+      auto error = each->emitError("berth-place: asks for device ")
+                   << asked << ", but runs with one that asks for " << device
+                   << ": an op and those in its regions share a device; ask for the same one";
+      error.attachNote(first->getLoc()) << "asks for " << device;
+      return mlir::WalkResult::interrupt();
+    }
+    device = asked;
+    first = each;
+    return mlir::WalkResult::advance();
+  };
+  if (op.walk<mlir::WalkOrder::PreOrder>(take).wasInterrupted()) return mlir::failure();
+  return device;
+}
+
 mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {
   berth_op_hints hints = BERTH_OP_HINTS_INIT;
   // An op that fills memory for another one is where that is.
@@ -361,7 +382,9 @@ mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id)
     together = ("op " + llvm::Twine(id_of_.lookup_or(&op))).str();
   }
   hints.colocation = view(together);
-  mlir::StringAttr device = asked_device(op);
+  const mlir::FailureOr<mlir::StringAttr> asked = device_for_all(op);
+  if (failed(asked)) return mlir::failure();
+  mlir::StringAttr device = *asked;
   if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
   if (const auto given = given_.find(&op); given != given_.end()) {
     hints.requested_device = view(given->second);

@@ -94,6 +94,8 @@ class ModuleGraph {
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
   /// The device that the op asks for, or null.
   mlir::StringAttr asked_device(mlir::Operation& op);
+  /// The device that the op or those in its regions ask for; fails where they ask for several.
+  mlir::FailureOr<mlir::StringAttr> device_for_all(mlir::Operation& op);
   [[nodiscard]] std::string name_for(llvm::StringRef type);
 
   mlir::ModuleOp module_;
