@@ -14,8 +14,7 @@ namespace {
 berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t number) {
   std::int32_t id = -1;
   const std::string name = std::to_string(number);
-  if (berth_status status =
-          berth_builder_op(builder, view(name), view(type_of(op)), &id)) {
+  if (berth_status status = berth_builder_op(builder, view(name), view(type_of(op)), &id)) {
     return status;
   }
   for (mlir::Value operand : op.getOperands()) {

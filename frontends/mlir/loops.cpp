@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
 #include "places.h"
+#include "shards.h"
 
 namespace berth_mlir {
 namespace {
@@ -331,6 +332,7 @@ class Bodies {
 
 Trips trips_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
+  if (type == "sdy.manual_computation") return {shards_of(op), true};
   if (type.ends_with(".while")) return trips_of_while(op);
   const Ranges ranges(op);
   Trips trips;

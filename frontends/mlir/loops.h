@@ -7,7 +7,8 @@
 namespace berth_mlir {
 
 /// How often a loop runs its body: the product of its dimensions with constant bounds; how far scf.while,
-/// stablehlo.while or mhlo.while counts, from one constant to another. Calls are followed. 1 for other ops.
+/// stablehlo.while or mhlo.while counts, from one constant to another; the shards of sdy.manual_computation. Calls are
+/// followed. 1 for other ops.
 struct Trips {
   double count = 1;
   bool known = true;  ///< false: something counts as one trip because data say how often it runs
