@@ -47,6 +47,11 @@ bool Graph::Data::sum_parameters() {
   // By tensor: the op that read it last, and how many did.
   std::vector<OpId> read_by(producers.size(), kNoOp);
   std::vector<std::int32_t> readers(producers.size(), 0);
+  std::vector<bool> is_read(ops, false);  // by op, by other constants too
+  for (const TensorId tensor : inputs.items()) {
+    const OpId maker = tensor == kNoTensor ? kNoOp : makers[at(tensor)];
+    if (maker != kNoOp) is_read[at(maker)] = true;
+  }
   const auto read = [&](TensorId tensor, OpId op) {
     if (read_by[at(tensor)] == op) return;
     read_by[at(tensor)] = op;
@@ -58,7 +63,7 @@ bool Graph::Data::sum_parameters() {
     if (is_constant(op)) {
       own_param_bytes[i] = 0;
       // What nobody reads resides where the op is named.
-      if (first_readers[i] == kNoOp) {
+      if (!is_read[i]) {
         for (const TensorId tensor : outputs[op]) {
           for (const TensorId kept : stands_for[tensor]) read(kept, op);
         }

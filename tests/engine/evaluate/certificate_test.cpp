@@ -301,23 +301,26 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "certificates: constants of the step, and devices that run some types, are those of files") {
+    "certificates: constants, devices that run some types, and links with a receiver are those of "
+    "files") {
   const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
       {"name": "w", "type": "X", "cost_us": 10, "output_bytes": [1000], "pure": true},
       {"name": "v", "type": "Identity", "cost_us": 10, "output_bytes": [1000], "pure": true},
       {"name": "own", "type": "X", "cost_us": 10, "output_bytes": [30, 40], "pure": true},
       {"name": "grown", "type": "X", "cost_us": 10, "output_bytes": [900000], "pure": true},
       {"name": "a", "type": "X", "cost_us": 20, "output_bytes": [500], "param_bytes": 7},
-      {"name": "b", "type": "Y", "cost_us": 5, "output_bytes": []}],
+      {"name": "b", "type": "Y", "cost_us": 5, "output_bytes": []},
+      {"name": "unread", "type": "X", "cost_us": 1, "output_bytes": [50], "pure": true},
+      {"name": "last", "type": "X", "cost_us": 1, "output_bytes": [60], "pure": true}],
     "edges": [{"src": 0, "output": 0, "dst": 1}, {"src": 1, "output": 0, "dst": 4},
       {"src": 0, "output": 0, "dst": 5}, {"src": 2, "output": 1, "dst": 4}, {"src": 2, "output": 0, "dst": 3},
-      {"src": 3, "output": 0, "dst": 5}, {"src": 4, "output": 0, "dst": 5}]})";
+      {"src": 3, "output": 0, "dst": 5}, {"src": 4, "output": 0, "dst": 5}, {"src": 6, "output": 0, "dst": 7}]})";
   const std::string cluster = R"({"format": "berth.cluster/1", "name": "c", "devices": [
       {"name": "gpu:0", "kind": "gpu"}, {"name": "npu:0", "kind": "npu", "runs": {"types": ["Y"]}}],
-    "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 5}]})";
+    "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 5, "receiver_us": 1}]})";
   const auto machine = parse_cluster(cluster, "c");
   const auto loaded = ops::fold_constants(parse_graph(graph, "g"));
-  CHECK(loaded->constant_count() == 3);
+  CHECK(loaded->constant_count() == 5);
   CHECK(loaded->shared_parameters().size() == 1);
   const Case tried =
       certified(std::make_shared<const Problem>(loaded, machine, Costs::stated(*loaded, *machine)));

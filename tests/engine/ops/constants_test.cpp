@@ -237,6 +237,17 @@ TEST_CASE("an op that is said to be pure folds whatever its type") {
   CHECK(graph->total_param_bytes() == kHalf);
 }
 
+TEST_CASE("of constants that no op of the step reads, the last one resides") {
+  Model model("berth");
+  const TensorId source = model.made("source", "Read", kWeight, {});
+  model.made("last", "Pack", kRow, {source});
+  model.made("product", "Multiply", kRow, {model.row});
+  for (const OpId id : {OpId{1}, OpId{2}}) model.builder.set_pure(id);
+  const auto graph = model.folded();
+  CHECK(graph->constant_count() == 2);
+  CHECK(graph->total_param_bytes() == 2 * 1024);
+}
+
 TEST_CASE("where nothing would be left to run, nothing is folded") {
   GraphBuilder builder("weights", "onnx");
   const TensorId weight = builder.add_parameter(kWeight, "w");
