@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include "loops.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -79,8 +80,8 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
                       llvm::cl::init(1)};
   Option<std::string> bound{
       *this, "bound",
-      llvm::cl::desc("how much work a lower bound is worth: none, quick or strong; default: quick "
-                     "where remarks tell it")};
+      llvm::cl::desc("how much work a lower bound is worth: none, quick or strong; default: the "
+                     "settings', or quick, where remarks tell it")};
   Option<std::string> entry{*this, "entry",
                             llvm::cl::desc("the function to place; default: every public one")};
   Option<std::string> arguments{
@@ -238,9 +239,9 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     options.seed = seed;
     options.moves = moves;
     options.threads = threads;
-    // A compiler does not wait for a figure that nobody reads.
-    const char* const enough = remarks.getValue() == "none" ? "none" : "quick";
-    options.bound = view(bound.getValue().empty() ? llvm::StringRef(enough) : bound.getValue());
+    // Without an effort the settings' holds.
+    const std::string effort = bound_effort();
+    options.bound = view(effort);
     berth_result* found = nullptr;
     if (berth_place(engine_.get(), problem, &options, &found) != BERTH_OK) {
       return failed_call(function);
@@ -251,6 +252,23 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (summary.feasible != 0) return mlir::success();
     return function->emitError("berth-place: no placement that fits: a device lacks ")
            << summary.excess_bytes << " bytes; use more devices, or another policy";
+  }
+
+  /// Empty where the settings say it.
+  std::string bound_effort() {
+    if (!bound.getValue().empty()) return bound.getValue();
+    // A compiler does not wait for a figure that nobody reads.
+    if (remarks.getValue() == "none") return "none";
+    berth_text text{};
+    if (berth_engine_describe(engine_.get(), &text) != BERTH_OK) return "quick";
+    auto all = llvm::json::parse(llvm::StringRef(text.data, text.size));
+    if (!all) {
+      llvm::consumeError(all.takeError());
+      return "quick";
+    }
+    const llvm::json::Object* const object = all->getAsObject();
+    const auto* const said = object != nullptr ? object->getObject("settings") : nullptr;
+    return said != nullptr && said->get("bound") != nullptr ? "" : "quick";
   }
 
   mlir::Attribute device_attribute(std::int32_t device) {
