@@ -261,7 +261,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
     reading->graph = known->graph;
     reading->fixed = known->fixed;
   } else {
-    reading->file = read_model_file(model);
+    reading->file = read_model_file(model, options.fetches);
     reading->graph = std::make_shared<GraphDef>();
     read_graph_def(reading->file->graph, reading->file->source, *reading->graph);
   }
@@ -321,8 +321,20 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   return reading;
 }
 
+std::string graph_name(const std::filesystem::path& model) {
+  return frontend::readable(model.stem().string());
+}
+
+/// The tags of the graph, where describe() has put them behind the model's name.
+std::string_view tags_in(const std::filesystem::path& model, std::string_view name) {
+  const std::string front = graph_name(model) + " (";
+  if (!name.starts_with(front) || !name.ends_with(')')) return {};
+  return name.substr(front.size(), name.size() - front.size() - 1);
+}
+
 GraphBuilder describe(const Reading& reading, const std::filesystem::path& model) {
-  const std::string name = frontend::readable(model.stem().string());
+  const std::string& tags = reading.file->tags;
+  const std::string name = graph_name(model) + (tags.empty() ? "" : cat(" (", tags, ")"));
   return naming(reading.file->path,
                 [&] { return describe_graph(reading.program, reading.inferred, name); });
 }
@@ -367,7 +379,7 @@ LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& mode
 void TensorFlowFrontend::annotate(const std::filesystem::path& model, const Graph& graph,
                                   const Cluster& cluster, const Placement& placement,
                                   const std::filesystem::path& output) {
-  const std::unique_ptr<ModelFile> file = read_model_file(model);
+  const std::unique_ptr<ModelFile> file = read_model_file(model, {}, tags_in(model, graph.name()));
   GraphDef definition;
   read_graph_def(file->graph, file->source, definition);
   Library library = make_library(*file, definition);

@@ -1,6 +1,7 @@
 #include "tf/model_file.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "berth/error.h"
 #include "support/text.h"
@@ -243,30 +244,74 @@ std::string_view read_meta_graph(std::string_view bytes, const WireSource& sourc
   return graph;
 }
 
-void read_saved_model(ModelFile& file) {
+/// How many of the fetches ("name", "name:port") the graph has as nodes or signatures.
+std::size_t count_found(std::string_view meta_graph, std::string_view graph,
+                        const WireSource& source, const std::vector<std::string>& fetches) {
+  constexpr std::uint32_t kNode = 1, kName = 1;
+  std::unordered_set<std::string_view> known;
+  for (WireReader reader(meta_graph, source); reader.next();) {
+    if (reader.is_bytes(meta_field::kSignature))
+      known.insert(read_pair(reader.payload(), source).key);
+  }
+  for (WireReader nodes(graph, source); nodes.next();) {
+    if (!nodes.is_bytes(kNode)) continue;
+    for (WireReader node(nodes.payload(), source); node.next();) {
+      if (node.is_bytes(kName)) known.insert(node.payload());
+    }
+  }
+  return static_cast<std::size_t>(
+      std::count_if(fetches.begin(), fetches.end(), [&](const std::string& fetch) {
+        return known.contains(std::string_view(fetch).substr(0, fetch.find(':')));
+      }));
+}
+
+void read_saved_model(ModelFile& file, const std::vector<std::string>& fetches,
+                      std::string_view asked) {
+  struct One {
+    std::string_view bytes, graph;
+    MetaInfo meta;
+  };
+  std::vector<One> all;
   std::vector<std::string> tags;
-  bool chosen_train = false;
-  int index = 0;
+  std::size_t usual = 0;
+  bool has_train = false;
   for (WireReader reader(file.bytes, file.source); reader.next();) {
     if (!reader.is_bytes(saved_model_field::kMetaGraph)) continue;
-    MetaInfo meta;
-    const std::string_view graph = read_meta_graph(reader.payload(), file.source, meta);
-    const bool train = std::find(meta.tags.begin(), meta.tags.end(), "train") != meta.tags.end();
-    std::string name;
-    for (const std::string_view tag : meta.tags) name += (name.empty() ? "" : "+") + readable(tag);
-    tags.push_back(name);
-    if (index == 0 || (train && !chosen_train)) {
-      file.graph = graph;
-      file.meta = std::move(meta);
-      file.meta_graph = index;
-      chosen_train = train;
+    One& one = all.emplace_back();
+    one.bytes = reader.payload();
+    one.graph = read_meta_graph(one.bytes, file.source, one.meta);
+    std::string& name = tags.emplace_back();
+    for (const std::string_view tag : one.meta.tags) {
+      name += (name.empty() ? "" : "+") + readable(tag);
     }
-    ++index;
+    if (!has_train && std::count(one.meta.tags.begin(), one.meta.tags.end(), "train") > 0) {
+      has_train = true;
+      usual = all.size() - 1;
+    }
   }
-  if (tags.size() > 1) {
-    file.notes.push_back(cat("the SavedModel holds ", tags.size(), " graphs (tags ",
-                             frontend::list_names(tags), "); the one of '",
-                             tags[static_cast<std::size_t>(file.meta_graph)], "' is loaded"));
+  if (all.empty()) return;
+  const auto found = [&](std::size_t i) {
+    return count_found(all[i].bytes, all[i].graph, file.source, fetches);
+  };
+  std::size_t chosen = usual, most = fetches.empty() || all.size() < 2 ? 0 : found(usual);
+  for (std::size_t i = 0; i < all.size() && most < fetches.size(); ++i) {
+    const std::size_t count = found(i);
+    if (count <= most) continue;
+    most = count;
+    chosen = i;
+  }
+  const auto named = std::find(tags.begin(), tags.end(), asked);
+  if (!asked.empty() && named != tags.end()) {
+    chosen = static_cast<std::size_t>(named - tags.begin());
+  }
+  file.graph = all[chosen].graph;
+  file.meta = std::move(all[chosen].meta);
+  file.meta_graph = static_cast<int>(chosen);
+  if (chosen != usual) file.tags = tags[chosen];
+  if (all.size() > 1) {
+    file.notes.push_back(cat("the SavedModel holds ", all.size(), " graphs (tags ",
+                             frontend::list_names(tags), "); the one of '", tags[chosen],
+                             "' is loaded"));
   }
 }
 
@@ -284,7 +329,9 @@ std::filesystem::path file_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
+std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path,
+                                           const std::vector<std::string>& fetches,
+                                           std::string_view tags) {
   auto file = std::make_unique<ModelFile>();
   read_bytes(file_of(path), *file);
   if (file->is_text) {
@@ -309,7 +356,7 @@ std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
       file->graph = read_meta_graph(file->bytes, file->source, file->meta);
       break;
     case MessageKind::saved_model:
-      read_saved_model(*file);
+      read_saved_model(*file, fetches, tags);
       break;
   }
   return file;

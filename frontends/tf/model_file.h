@@ -30,6 +30,7 @@ struct ModelFile : FileBytes {
   MessageKind kind = MessageKind::graph;
   std::string_view graph;  ///< a GraphDef in `bytes`
   int meta_graph = 0;      ///< its index in a SavedModel
+  std::string tags;  ///< of a SavedModel's graph that was asked for; empty: it is the usual one
   MetaInfo meta;
   std::vector<std::string> notes;
 };
@@ -43,10 +44,13 @@ struct Signature {
 /// All signatures of the graph that was chosen but those that initialise the model.
 [[nodiscard]] std::vector<Signature> signatures_of(const ModelFile& file);
 
-/// Reads a file or a SavedModel's folder. If a SavedModel has several graphs, the one tagged
-/// "train" is taken, otherwise the first. Throws Error naming the file, the byte (or line and
+/// Reads a file or a SavedModel's folder. If a SavedModel has several graphs, the one with these `tags` ("serve+gpu")
+/// is taken; otherwise the one that has the most of the `fetches` as nodes or signatures, and of several the usual one:
+/// that tagged "train", or else the first. Throws Error naming the file, the byte (or line and
 /// column of a text file), and the fix.
-[[nodiscard]] std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path);
+[[nodiscard]] std::unique_ptr<ModelFile> read_model_file(
+    const std::filesystem::path& path, const std::vector<std::string>& fetches = {},
+    std::string_view tags = {});
 
 /// Whether `path` looks like a TensorFlow graph, by its name and its first bytes. Never throws for
 /// a file that cannot be read.

@@ -101,6 +101,42 @@ TEST_CASE("without a step, what a signature gives, or else all that is no bookke
   }
 }
 
+TEST_CASE(
+    "fetches choose among the graphs of a SavedModel, and devices go to the one that was loaded") {
+  const auto meta = [](const std::string& tags, const std::string& nodes,
+                       const std::string& signature) {
+    return " meta_graphs { meta_info_def { " + tags + " } graph_def { " + placeholder("x", {2}) +
+           nodes + " } " + signature + " }";
+  };
+  const std::string a = node("a", "Relu", "x", kFloats);
+  const std::string serving =
+      " signature_def { key: 'serving_default' value { outputs { key: 'out' value { name: 'a:0' } "
+      "} } }";
+  const std::string text = "saved_model_schema_version: 1" +
+                           meta("tags: 'train'", a + node("loss", "Tanh", "a", kFloats), "") +
+                           meta("tags: 'serve' tags: 'gpu'", a, serving);
+  const test::TemporaryFolder folder;
+  write_file(folder / "m.pbtxt", text);
+  TensorFlowFrontend frontend{Options{}};
+  LoadOptions options;
+  CHECK(names(*frontend.load(folder / "m.pbtxt", options).graph) ==
+        std::vector<std::string>{"x", "a", "loss"});
+  options.fetches = {"a"};  // which both have
+  CHECK(frontend.load(folder / "m.pbtxt", options).graph->name() == "m");
+  options.fetches = {"serving_default"};
+  const LoadedModel served = frontend.load(folder / "m.pbtxt", options);
+  CHECK(names(*served.graph) == std::vector<std::string>{"x", "a"});
+  CHECK(served.graph->name() == "m (serve+gpu)");
+  REQUIRE(served.notes.size() == 1);
+  CHECK(served.notes[0].find("the one of 'serve+gpu' is loaded") != std::string::npos);
+  const Cluster cluster("one", {Device{.name = "gpu:0", .kind = "gpu"}}, {});
+  frontend.annotate(folder / "m.pbtxt", *served.graph, cluster, Placement(2, 0),
+                    folder / "out.pbtxt");
+  const std::string written = read_file(folder / "out.pbtxt");
+  CHECK(written.find("device:") > written.find("tags: 'serve'"));
+  CHECK(written.find("device:") != std::string::npos);
+}
+
 TEST_CASE("fetches choose") {
   LoadOptions options;
   SUBCASE("a tensor") {
