@@ -99,9 +99,13 @@ Estimate gathered(const OpView& op, const WorkRule& rule) {
 }
 
 Estimate einsum(const OpView& op, const WorkRule& rule) {
-  std::vector<std::vector<double>> dims(op.input_count());
+  return einsum_of(op, rule, 0, op.input_count());
+}
+
+Estimate einsum_of(const OpView& op, const WorkRule& rule, std::size_t first, std::size_t count) {
+  std::vector<std::vector<double>> dims(count);
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const TensorView operand = op.input(i);
+    const TensorView operand = op.input(first + i);
     if (operand.rank() < 0) return make_estimate(op, rule, kUnknown, 0);
     for (int axis = 0; axis < operand.rank(); ++axis) dims[i].push_back(operand.dim(axis));
   }

@@ -309,14 +309,21 @@ berth_status add_convolution(mlir::Operation& op, berth_builder* builder, std::i
   return BERTH_OK;
 }
 
-/// The constants among the operands of torch.aten's windows.
-berth_status add_torch_window(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+/// The constants among the operands of torch.aten's windows and sums of products.
+berth_status add_torch_constants(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
   llvm::StringRef name = type_of(op);
   if (!name.consume_front("torch.aten.")) return BERTH_OK;
   name = name.split('.').first;
   const auto operand = [&op](unsigned i) {
     return i < op.getNumOperands() ? number_of(op.getOperand(i)) : std::nullopt;
   };
+  if (name == "einsum" && op.getNumOperands() > 0 && op.getOperand(0).getDefiningOp() != nullptr) {
+    auto equation = mlir::dyn_cast_or_null<mlir::StringAttr>(
+        attribute_of(*op.getOperand(0).getDefiningOp(), "value"));
+    if (!equation) return BERTH_OK;
+    return berth_builder_attribute(builder, id, BERTH_TEXT("equation"), nullptr, 0,
+                                   view(equation.getValue()));
+  }
   if (name.starts_with("max_pool") || name.starts_with("avg_pool")) {
     if (op.getNumOperands() < 2) return BERTH_OK;
     Numbers window = numbers_of(op.getOperand(1));
@@ -325,12 +332,19 @@ berth_status add_torch_window(mlir::Operation& op, berth_builder* builder, std::
     if (window.size() == 1) window.resize(sides, window.front());
     return add_numbers(builder, id, "window", window);
   }
-  const bool both = name == "convolution" || name == "_convolution";
+  const bool backward = name == "convolution_backward";
+  const bool both = name == "convolution" || name == "_convolution" || backward;
   if (!both && !name.starts_with("conv")) return BERTH_OK;
-  if (both && operand(6).value_or(0) != 0) {
+  const unsigned behind = backward ? 1 : 0;  // operands more in front
+  if (both && operand(6 + behind).value_or(0) != 0) {
     if (berth_status status = add_numbers(builder, id, "transposed", {1})) return status;
   }
-  const auto groups = operand(both ? 8 : 6);
+  if (backward && op.getNumOperands() > 10) {
+    const Numbers asked = numbers_of(op.getOperand(10));  // gradients of the image, weights, bias
+    const std::int64_t gradients = asked.size() == 3 ? (asked[0] != 0) + (asked[1] != 0) : 2;
+    if (berth_status status = add_numbers(builder, id, "gradients", {gradients})) return status;
+  }
+  const auto groups = operand(both ? 8 + behind : 6);
   return groups ? add_numbers(builder, id, "groups", {*groups}) : BERTH_OK;
 }
 
@@ -341,7 +355,7 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
   if (type.starts_with("onnx.") || type.starts_with("tf.")) {
     return add_model_attributes(op, builder, id);
   }
-  for (const auto add : {add_product, add_convolution, add_torch_window}) {
+  for (const auto add : {add_product, add_convolution, add_torch_constants}) {
     if (berth_status status = add(op, builder, id)) return status;
   }
   const Numbers lengths = numbers_in(attribute_of(op, "fft_length"));

@@ -88,7 +88,7 @@ void add_constant(mlir::Operation& op, const Readers& readers) {
 /// IREE refuses annotations of shards: who reads one reads its operand.
 void drop_annotations(mlir::Region& body) {
   body.walk([](mlir::Operation* op) {
-    if (!is_annotation(*op)) return;
+    if (!only_passes_on(*op)) return;
     op->replaceAllUsesWith(op->getOperands().take_front(op->getNumResults()));
     op->erase();
   });

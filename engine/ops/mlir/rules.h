@@ -11,6 +11,7 @@
 //   output_batch  the dimension of a convolution's result that is its batch
 //   lhs_dilation  how far apart a convolution spreads its input, with zeros between (a gradient's)
 //   transposed    whether it is the gradient of its input, in ops that have both forms
+//   gradients     how many of the image's and the weights' a convolution's gradient computes
 //   window        sides of a pool's window
 //   fft_length    points of a transform, along each of the last dimensions
 //   copies        1: of an update, which first makes a copy of the tensor that it changes
@@ -84,6 +85,7 @@ EstimateFunction groups_channels_last;  ///< (g, f, w.., c)
 EstimateFunction by_attributes;         ///< the attributes say which dimension is which
 EstimateFunction transposed;            ///< (c, f / groups, w..)
 EstimateFunction maybe_transposed;  ///< features_first, or transposed where the attribute says so
+EstimateFunction backward;  ///< gradient, image, weights (f, c, w..), or (c, f / groups, w..)
 EstimateFunction transposed_last;   ///< (f, w.., c)
 EstimateFunction depthwise;         ///< (w.., c) or (w.., c, multiplier)
 EstimateFunction depthwise_first;   ///< (c, w..)

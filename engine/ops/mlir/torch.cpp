@@ -19,14 +19,51 @@ Estimate product_and_sum(const OpView& op, const WorkRule& rule) {
 Estimate sum_of_products(const OpView& op, const WorkRule& rule) {
   return product(op, rule, op.input(1).dim(0) * op.input(1).dim(-1), 2, 1);
 }
-/// (.., queries, width), (.., keys, width), (.., keys, width of values): two products and a softmax.
-Estimate attention(const OpView& op, const WorkRule& rule) {
-  const TensorView query = op.input(0);
+/// (.., queries, width), (.., keys, width), (.., keys, width of values), from input `first` on.
+AttentionShape attention_shape(const OpView& op, std::size_t first) {
+  const TensorView query = op.input(first);
   const double queries = query.dim(-2), width = query.dim(-1);
   const double heads = query.elements() / (queries * width);  // of the whole batch
-  const AttentionShape shape{1, heads, queries, op.input(1).dim(-2), width, op.input(2).dim(-1)};
+  return {1, heads, queries, op.input(first + 1).dim(-2), width, op.input(first + 2).dim(-1)};
+}
+Estimate attention(const OpView& op, const WorkRule& rule) {
+  const AttentionShape shape = attention_shape(op, 0);
   return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op),
                              attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
+}
+/// The scores are never there as a whole.
+Estimate fused_attention(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, attention_flops(attention_shape(op, 0)),
+                             work::all_bytes(op));
+}
+/// Its inputs are the gradient and the forward's; it computes the scores again, and has two products for each of two.
+Estimate fused_attention_backward(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, 2.5 * attention_flops(attention_shape(op, 1)),
+                             work::all_bytes(op));
+}
+/// aten.einsum: the equation, the tensors, a path.
+Estimate einsum_of_list(const OpView& op, const WorkRule& rule) {
+  const std::string_view terms = op.text("equation").substr(0, op.text("equation").find("->"));
+  const auto count = static_cast<std::size_t>(std::count(terms.begin(), terms.end(), ',')) + 1;
+  return work::einsum_of(op, rule, 1, count);
+}
+/// aten.lstm_cell and its like: one step; rule.flops = products with the input and the state.
+Estimate cell(const OpView& op, const WorkRule& rule) {
+  const TensorView input = op.input(0);
+  const double width = input.dim(-1);
+  return work::make_estimate(
+      op, rule,
+      recurrent_flops({1, input.elements() / width, width, op.output(0).dim(-1), 1, rule.flops}),
+      work::all_bytes(op));
+}
+/// aten.lstm and its like: every step of a batch (steps, batch, width) meets all matrices.
+Estimate recurrent(const OpView& op, const WorkRule& rule) {
+  double weights = 0;
+  for (std::size_t i = 1; i < op.input_count(); ++i) {
+    if (op.input(i).rank() == 2) weights += op.input(i).elements();
+  }
+  return work::make_estimate(op, rule, 2 * op.input(0).elements(0, -1) * weights,
+                             work::all_bytes(op));
 }
 
 constexpr WorkRule kPooling{pooled_by_attribute, OpClass::pooling};
@@ -38,13 +75,28 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {kMatmul, "mm bmm matmul linear mv dot"},
+    {kMatmul, "mm bmm matmul linear mv dot vdot _int_mm _scaled_mm"},
     {kSum, "addmm baddbmm addmv"},
     {{sum_of_products, OpClass::matmul}, "addbmm"},
     {convolution(maybe_transposed), "convolution _convolution"},
+    {convolution(backward), "convolution_backward"},
+    {{dot_general, OpClass::matmul}, "tensordot inner"},
+    {{einsum_of_list, OpClass::matmul}, "einsum"},
+    {{cell, OpClass::recurrent, 4}, "lstm_cell"},
+    {{cell, OpClass::recurrent, 3}, "gru_cell"},
+    {{cell, OpClass::recurrent, 1}, "rnn_tanh_cell rnn_relu_cell"},
+    {{recurrent, OpClass::recurrent}, "lstm gru rnn_tanh rnn_relu"},
     {convolution(features_first), "conv1d conv2d conv3d"},
     {convolution(transposed), "conv_transpose1d conv_transpose2d conv_transpose3d"},
     {{attention, OpClass::attention}, "scaled_dot_product_attention"},
+    {{fused_attention, OpClass::attention},
+     "_scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu "
+     "_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention"},
+    {{fused_attention_backward, OpClass::attention},
+     "_scaled_dot_product_flash_attention_backward "
+     "_scaled_dot_product_flash_attention_for_cpu_backward "
+     "_scaled_dot_product_efficient_attention_backward "
+     "_scaled_dot_product_cudnn_attention_backward"},
     {kPooling,
      "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices avg_pool1d "
      "avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d "
@@ -77,7 +129,8 @@ constexpr Family kFamilies[] = {
      "rand randn rand_like randn_like randint bernoulli normal uniform normal_functional"},
     {elementwise(8), "upsample_nearest1d upsample_nearest2d upsample_bilinear2d grid_sampler"},
     {elementwise(1),
-     "add sub rsub mul div neg abs relu relu6 leaky_relu hardtanh hardswish hardsigmoid clamp "
+     "add sub rsub mul outer ger kron div neg abs relu relu6 leaky_relu hardtanh hardswish "
+     "hardsigmoid clamp "
      "clamp_min clamp_max maximum minimum where masked_fill eq ne lt le gt ge logical_and "
      "logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not floor ceil "
      "round trunc square reciprocal remainder fmod floor_divide to _to_copy type_as dropout "

@@ -124,6 +124,22 @@ Estimate maybe_transposed(const OpView& op, const WorkRule& rule) {
   return op.integer("transposed", 0) != 0 ? transposed(op, rule) : features_first(op, rule);
 }
 
+Estimate backward(const OpView& op, const WorkRule& rule) {
+  const TensorView weights = op.input(2);
+  // Each of its elements meets a window of weights, once for each gradient.
+  const TensorView met = op.input(op.integer("transposed", 0) != 0 ? 1 : 0);
+  const double groups = known_or(number(op, "groups"), 1);
+  const double flops = known_or(number(op, "gradients"), 2) * 2 * met.elements() *
+                       weights.elements(1, TensorView::kEnd);
+  return work::with_convolution(work::make_estimate(op, rule, flops, moved_bytes(op)),
+                                {.window = weights.elements(2, TensorView::kEnd),
+                                 .channels = weights.dim(1),
+                                 .groups = groups,
+                                 .rows = met.elements() / weights.dim(0),
+                                 .columns = weights.dim(0) / groups,
+                                 .minimal = false});
+}
+
 Estimate transposed_last(const OpView& op, const WorkRule& rule) {
   const TensorView weights = op.input(1);
   return convolved(op, rule, {weights.dim(0), weights.dim(-1), weights.elements(1, -1)},
