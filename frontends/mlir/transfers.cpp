@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
+#include "places.h"
 
 namespace berth_mlir {
 namespace {
@@ -85,7 +86,8 @@ void add_constant(mlir::Operation& op, const Readers& readers) {
   }
 }
 
-/// IREE refuses annotations of shards: who reads one reads its operand.
+/// IREE refuses annotations of shards, and sends nothing behind what has no device: who reads one, or a barrier, reads
+/// its operand.
 void drop_annotations(mlir::Region& body) {
   body.walk([](mlir::Operation* op) {
     if (!only_passes_on(*op)) return;
