@@ -82,7 +82,7 @@ EstimateFunction gathered;     ///< reads as many bytes of the data as it writes
 
 // --- Others -------------------------------------------------------------------------------------
 EstimateFunction einsum;  ///< attribute "equation"
-/// Of `count` inputs from `first` on.
+/// The same of `count` inputs from `first` on.
 [[nodiscard]] Estimate einsum_of(const OpView& op, const WorkRule& rule, std::size_t first,
                                  std::size_t count);
 EstimateFunction cubic;   ///< rule.flops n^3 for each matrix of n columns of the first input

@@ -140,7 +140,7 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
   return taps;
 }
 
-// Where whole numbers are filtered, in f64, ONNX Runtime's weights have so many steps in 1.
+// Steps in 1 of ONNX Runtime's weights of whole numbers, which are filtered in f64.
 constexpr double kWeightSteps = 1 << 22;
 
 Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& options) {

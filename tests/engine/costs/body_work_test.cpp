@@ -1,4 +1,4 @@
-// What the ops of a body take as one.
+// Ops of a body, taken as one.
 #include <doctest/doctest.h>
 
 #include "berth/costs.h"

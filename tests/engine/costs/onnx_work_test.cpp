@@ -171,7 +171,7 @@ TEST_CASE("normalisation among channels, and of embeddings") {
   CHECK(OneOp{"LRN", {tensor({1, 8, 4, 4})}, {tensor({1, 8, 4, 4})}, {number("size", 5)}}
             .work()
             .flops == 8 * 16 * (2 * 5 + 2 * 10));
-  // For each of 4 tokens two ids, a row of three tables, and a row that is written.
+  // Each of 4 tokens has two ids and a row of three tables, and gives one row.
   const TensorInfo ids = tensor({1, 4}, DType::i32);
   CHECK(OneOp{"com.microsoft.EmbedLayerNormalization",
               {ids, ids, tensor({100, 8}), tensor({16, 8}), tensor({2, 8})},

@@ -12,7 +12,7 @@
 namespace berth::test {
 namespace {
 
-/// Without multiprocessors, so that every kernel fills it.
+/// It has no multiprocessors, so that every kernel fills it.
 Device plain(bool host) {
   Device device;
   device.name = device.kind = host ? "cpu" : "gpu";

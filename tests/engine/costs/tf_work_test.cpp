@@ -28,9 +28,10 @@ TEST_CASE("a sparse matrix multiplies with what it has") {
 }
 
 TEST_CASE("decompositions take a multiple of the cube of a matrix's rows") {
-  // Of Golub and Van Loan, Matrix Computations, with multiplications and additions counted: a Schur form with
-  // vectors 25, a symmetric one's 9; singular values with both sides' vectors 21, which 12 are without them and
-  // 26 by way of R; R alone 4/3, with Q twice that. An exponential is six products, a solve, and up to ten squarings.
+  // Golub and Van Loan, Matrix Computations, count multiplications and additions: 25 for a Schur form with
+  // vectors, 9 for a symmetric one; 12 for singular values and the vectors of one side, 21 with those of both, or
+  // 26 by way of R; 4/3 for R, and twice that with Q. An exponential is six products, a solve and up to ten
+  // squarings.
   constexpr struct {
     const char* type;
     double least, most;
@@ -62,7 +63,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a Fourier transform of n points takes 5 n log2 n, of real ones half") {
-  // As FFTW counts its MFLOPS (fftw.org/speed).
+  // FFTW counts its MFLOPS so (fftw.org/speed).
   const TensorInfo complex = tensor({2, 8}, DType::c64), real = tensor({2, 8});
   const TensorInfo half = tensor({2, 5}, DType::c64), length = tensor({1}, DType::i32);
   CHECK(tf_work("FFT", {complex}, complex).flops == 2 * 5 * 8 * 3);

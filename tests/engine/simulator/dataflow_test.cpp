@@ -619,7 +619,7 @@ TEST_CASE("placeto: a broadcast moves at its slowest receiver's bandwidth, laten
 }
 
 TEST_CASE("a step that fills memory exactly fits, and a byte less is too little") {
-  // While b runs, device 0 has what a made (3), what b makes (1), and b's workspace.
+  // Device 0 has, while b runs, what a made (3), what b makes (1), and b's workspace.
   const auto judged = [](std::int64_t memory_bytes, std::int64_t workspace_bytes) {
     Case one;
     one.devices[0].memory_bytes = memory_bytes;
