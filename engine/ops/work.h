@@ -85,7 +85,7 @@ EstimateFunction einsum;  ///< attribute "equation"
 /// The same of `count` inputs from `first` on.
 [[nodiscard]] Estimate einsum_of(const OpView& op, const WorkRule& rule, std::size_t first,
                                  std::size_t count);
-EstimateFunction cubic;   ///< rule.flops n^3 for each matrix of n columns of the first input
+EstimateFunction cubic;  ///< rule.flops n^3 for each matrix of n columns of the first input
 
 }  // namespace work
 

@@ -86,11 +86,11 @@ EstimateFunction by_attributes;         ///< the attributes say which dimension 
 EstimateFunction transposed;            ///< (c, f / groups, w..)
 EstimateFunction maybe_transposed;  ///< features_first, or transposed where the attribute says so
 EstimateFunction backward;  ///< gradient, image, weights (f, c, w..), or (c, f / groups, w..)
-EstimateFunction transposed_last;   ///< (f, w.., c)
-EstimateFunction depthwise;         ///< (w.., c) or (w.., c, multiplier)
-EstimateFunction depthwise_first;   ///< (c, w..)
-EstimateFunction general;           ///< attribute "product"; without it, what the body does
-EstimateFunction pooled;            ///< input 1 has the window's shape
+EstimateFunction transposed_last;      ///< (f, w.., c)
+EstimateFunction depthwise;            ///< (w.., c) or (w.., c, multiplier)
+EstimateFunction depthwise_first;      ///< (c, w..)
+EstimateFunction general;              ///< attribute "product"; without it, what the body does
+EstimateFunction pooled;               ///< input 1 has the window's shape
 EstimateFunction pooled_by_attribute;  ///< attribute "window"; without it, each input is read once
 
 [[nodiscard]] constexpr WorkRule convolution(EstimateFunction* estimate) {
