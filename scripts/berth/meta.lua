@@ -571,6 +571,8 @@ function graph_builder:set_pure(op) end
 ---@return berth.GraphBuilder
 function graph_builder:set_requested_device(op, device) end
 
+---`view`, 1, of the dialect "berth": the op copies nothing, as a reshape; its outputs take no memory, and what it
+---reads stays on its device as long as they do.
 ---@param op integer
 ---@param name string
 ---@param value boolean | number | string | number[] | string[]

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "constraints/rule_text.h"
+#include "costs/views.h"
 #include "support/enum_name.h"
 
 namespace berth {
@@ -20,33 +20,6 @@ namespace {
 constexpr double kLongestUs = 1e24;
 /// And what groups exchange, counted once per consumer, from where 64 bits do.
 constexpr double kMostBytes = 4e18;
-
-/// Whether the op's only output is as large as that of `before`, which nothing else needs.
-bool takes_the_place(const Graph& graph, OpId op, OpId before) {
-  const auto made = graph.outputs(op), given = graph.outputs(before);
-  if (made.size() != 1 || given.size() != 1 || graph.is_result(given[0])) return false;
-  if (graph.bytes(made[0]) != graph.bytes(given[0]) || graph.reused_bytes(op) != 0) return false;
-  const auto readers = graph.out_edges(before);
-  return std::all_of(readers.begin(), readers.end(),
-                     [&](const Edge& edge) { return edge.tensor == kNoTensor || edge.dst == op; });
-}
-
-/// By op: a view, or done in place as part of the op before it.
-std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
-  std::vector<bool> found;
-  for (OpId op = 0; op < graph.op_count(); ++op) found.push_back(ops::is_view(graph, op));
-  std::map<OpId, OpId> done_by;
-  for (const Costs::Joined& joined : costs.joined()) done_by.emplace(joined.op, joined.with);
-  for (const auto& [op, with] : done_by) {
-    for (const Edge& edge : graph.in_edges(op)) {
-      if (edge.tensor == kNoTensor) continue;
-      const auto before = done_by.find(edge.src);
-      const bool of_it = edge.src == with || (before != done_by.end() && before->second == with);
-      if (of_it && takes_the_place(graph, op, edge.src)) found[at(op)] = true;
-    }
-  }
-  return found;
-}
 
 void check_compute(const Graph& graph, const Cluster& cluster, const Costs& costs, double gap_us) {
   double overhead_us = gap_us;

@@ -53,7 +53,7 @@ TEST_CASE("an update in place is a view of its destination, one that copies it f
     builder.add_input(op, builder.add_parameter({DType::f32, true, {8}}));
     builder.add_input(op, builder.add_parameter({DType::f32, true, {2}}));
     builder.add_output(op, {DType::f32, true, {8}});
-    if (copies) builder.set_attribute(op, "copies", std::int64_t{1});
+    if (copies) builder.set_attribute(op, "copies", std::vector<std::int64_t>{1});
     CHECK(ops::is_view(*builder.build(), op) == !copies);
   }
 }

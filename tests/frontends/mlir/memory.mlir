@@ -122,6 +122,12 @@ func.func @loads(%x: memref<1xf32>) {
   "test.reads"(%a, %b, %c, %d, %x) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1xf32>) -> ()
   return
 }
+// An update of an argument that its caller keeps makes a copy first.
+func.func @update_copies(%x: tensor<1024x1024xf32>, %row: tensor<1x1024xf32>) -> tensor<1024x1024xf32> {
+  %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %new = "stablehlo.dynamic_update_slice"(%x, %row, %zero, %zero) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
+  return %new : tensor<1024x1024xf32>
+}
 // Updates of what the step makes write in it: the arguments, and one tensor.
 func.func @updates_in_chain(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %row: tensor<1x1024xf32>) -> tensor<1024x1024xf32> {
   %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>

@@ -1,0 +1,40 @@
+#include "costs/views.h"
+
+#include <algorithm>
+#include <map>
+
+#include "berth/sdk/ops/views.h"
+#include "berth/support/index.h"
+
+namespace berth {
+namespace {
+
+/// Whether the op's only output is as large as that of `before`, which nothing else needs.
+bool takes_the_place(const Graph& graph, OpId op, OpId before) {
+  const auto made = graph.outputs(op), given = graph.outputs(before);
+  if (made.size() != 1 || given.size() != 1 || graph.is_result(given[0])) return false;
+  if (graph.bytes(made[0]) != graph.bytes(given[0]) || graph.reused_bytes(op) != 0) return false;
+  const auto readers = graph.out_edges(before);
+  return std::all_of(readers.begin(), readers.end(),
+                     [&](const Edge& edge) { return edge.tensor == kNoTensor || edge.dst == op; });
+}
+
+}  // namespace
+
+std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
+  std::vector<bool> found;
+  for (OpId op = 0; op < graph.op_count(); ++op) found.push_back(ops::is_view(graph, op));
+  std::map<OpId, OpId> done_by;
+  for (const Costs::Joined& joined : costs.joined()) done_by.emplace(joined.op, joined.with);
+  for (const auto& [op, with] : done_by) {
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (edge.tensor == kNoTensor) continue;
+      const auto before = done_by.find(edge.src);
+      const bool of_it = edge.src == with || (before != done_by.end() && before->second == with);
+      if (of_it && takes_the_place(graph, op, edge.src)) found[at(op)] = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace berth
