@@ -10,13 +10,19 @@ namespace berth::frontend {
 
 std::vector<TensorId> lost_sizes(const Graph& graph) {
   std::vector<TensorId> lost;
+  OpId last = kNoOp;  // an op's tensors are neighbours, and it may have many
+  bool known = true;  // all that it reads
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     if (graph.bytes_known(tensor)) continue;
     const OpId maker = graph.maker(tensor);
-    const auto reads = maker == kNoOp ? std::span<const TensorId>() : graph.inputs(maker);
-    if (std::all_of(reads.begin(), reads.end(), [&](TensorId t) { return graph.bytes_known(t); })) {
-      lost.push_back(tensor);
+    if (maker != kNoOp && maker != last) {
+      const auto reads = graph.inputs(maker);
+      last = maker;
+      known = std::all_of(reads.begin(), reads.end(), [&](TensorId read) {
+        return read == kNoTensor || graph.bytes_known(read);
+      });
     }
+    if (maker == kNoOp || known) lost.push_back(tensor);
   }
   return lost;
 }
@@ -26,7 +32,8 @@ std::string tensor_label(const Graph& graph, TensorId tensor) {
   const OpId maker = graph.maker(tensor);
   if (!name.empty() || maker == kNoOp) return readable(name);
   const auto outputs = graph.outputs(maker);
-  const auto port = std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin();
+  // Numbered as the ports are; a damaged file may have an op with a million.
+  const auto port = std::lower_bound(outputs.begin(), outputs.end(), tensor) - outputs.begin();
   return port == 0 ? readable(graph.op_name(maker))
                    : cat(readable(graph.op_name(maker)), ":", port);
 }
