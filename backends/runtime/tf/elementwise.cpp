@@ -7,15 +7,6 @@
 namespace berth::runtime::tf {
 namespace {
 
-using Unary = Tensor (*)(const Tensor&);
-using Binary = Tensor (*)(const Tensor&, const Tensor&);
-
-/// ATen's function of one tensor, among its overloads.
-template <Unary function>
-constexpr KernelMaker unary = make_unary<function>;
-template <Binary function>
-constexpr KernelMaker binary = make_binary<function>;
-
 Tensor add(const Tensor& a, const Tensor& b) {
   return at::add(a, b);
 }

@@ -9,16 +9,8 @@
 namespace berth::runtime::tf {
 namespace {
 
-using Unary = Tensor (*)(const Tensor&);
-using Binary = Tensor (*)(const Tensor&, const Tensor&);
-
-template <Unary function>
-constexpr KernelMaker unary = make_unary<function>;
-template <Binary function>
-constexpr KernelMaker binary = make_binary<function>;
-
 /// A function of which ATen has no more than six digits in f64 either.
-template <Unary function>
+template <Tensor (*function)(const Tensor&)>
 Kernel make_single(const KernelRequest& request) {
   if (type(request.instruction, "T", at::kFloat) == at::kDouble) refuse_attribute("T", "f64");
   return make_unary<function>(request);

@@ -103,6 +103,12 @@ template <auto function>
   };
 }
 
+// The same for functions that ATen has overloads of.
+template <Tensor (*function)(const Tensor&)>
+constexpr KernelMaker unary = make_unary<function>;
+template <Tensor (*function)(const Tensor&, const Tensor&)>
+constexpr KernelMaker binary = make_binary<function>;
+
 // --- images --------------------------------------------------------------------------------------
 
 /// How a window slides over images. Kernels see images as [batch, channels, height, width]; for
