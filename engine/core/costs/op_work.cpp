@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/costs.h"
+#include "berth/sdk/ops/views.h"
 #include "ops/tables.h"
 
 namespace berth {
@@ -66,9 +67,19 @@ Work work_in_turn(const Graph& graph, std::span<const OpId> ops) {
   double held = 0, most = 0, largest = -1;
   bool has_products = false;
   std::unordered_map<TensorId, std::size_t> last_use;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
+  // Backwards: a view's inputs are in use as long as what it gives, unless that leaves the body.
+  for (std::size_t i = ops.size(); i-- > 0;) {
+    std::size_t over = i;
+    if (ops::is_view(graph, ops[i])) {
+      for (const TensorId tensor : graph.outputs(ops[i])) {
+        const auto last = last_use.find(tensor);
+        if (last != last_use.end() && !graph.is_result(tensor)) over = std::max(over, last->second);
+      }
+    }
     for (const TensorId tensor : graph.inputs(ops[i])) {
-      if (tensor != kNoTensor) last_use[tensor] = i;
+      if (tensor == kNoTensor) continue;
+      std::size_t& last = last_use[tensor];
+      last = std::max(last, over);
     }
   }
   // Tensors that are made here and given up again, by the op that reads them last.
@@ -90,7 +101,7 @@ Work work_in_turn(const Graph& graph, std::span<const OpId> ops) {
     if (work.flops > 0 && std::exchange(has_products, true)) sum.products = {};
     if (graph.is_input(op)) continue;
     for (const TensorId tensor : graph.outputs(op)) {
-      if (graph.is_result(tensor)) continue;
+      if (graph.is_result(tensor) || ops::is_view(graph, op)) continue;
       const auto bytes = static_cast<double>(graph.bytes(tensor));
       const auto last = last_use.find(tensor);
       held += bytes;

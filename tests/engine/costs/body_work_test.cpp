@@ -42,5 +42,29 @@ TEST_CASE("a body holds its tensors, and the workspace of the op that runs") {
   CHECK(most(200, 300, 1000) == 1100);  // not the sum of all
 }
 
+TEST_CASE("a view in a body takes nothing, and what it is of stays until it was read") {
+  // a (400) -> view -> b (100) -> c, which reads the view too, and gives the result.
+  const auto most = [](bool view) {
+    GraphBuilder builder("body");
+    const auto made = [&](const char* name, std::int64_t bytes) {
+      TensorInfo info;
+      info.bytes = bytes;
+      return builder.add_output(builder.add_op(name, "Op"), info);
+    };
+    const TensorId a = made("a", 400), shaped = made("view", 400), b = made("b", 100);
+    const TensorId c = made("c", 30);
+    builder.add_input(1, a);
+    builder.add_input(2, shaped);
+    builder.add_input(3, b);
+    builder.add_input(3, shaped);
+    builder.add_result(c);
+    if (view) builder.set_attribute(1, "view", std::int64_t{1});
+    const auto graph = builder.build();
+    return work_in_turn(*graph, graph->topological_order()).workspace_bytes;
+  };
+  CHECK(most(false) == 400 + 400);
+  CHECK(most(true) == 400 + 100);
+}
+
 }  // namespace
 }  // namespace berth::test
