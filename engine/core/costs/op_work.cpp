@@ -100,8 +100,9 @@ Work work_in_turn(const Graph& graph, std::span<const OpId> ops) {
     // Sizes of one product say nothing of several.
     if (work.flops > 0 && std::exchange(has_products, true)) sum.products = {};
     if (graph.is_input(op)) continue;
+    const bool view = ops::is_view(graph, op);
     for (const TensorId tensor : graph.outputs(op)) {
-      if (graph.is_result(tensor) || ops::is_view(graph, op)) continue;
+      if (view || graph.is_result(tensor)) continue;
       const auto bytes = static_cast<double>(graph.bytes(tensor));
       const auto last = last_use.find(tensor);
       held += bytes;

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// By op: a view (ops::is_view), or what the op before it does in place (Costs::joined).
+/// Whether each op is a view (ops::is_view), or done in place by the op before it (Costs::joined).
 [[nodiscard]] std::vector<bool> views_of(const Graph& graph, const Costs& costs);
 
 }  // namespace berth

@@ -321,7 +321,7 @@ void Problem::Data::sum_groups() {
 std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
   // A placement says whose memory they take if devices keep parameters for another.
   if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
-  // What a view gives lasts in the memory of what it reads, which may be there anyway.
+  // A view's outputs last in the memory of what it reads, which may be there anyway.
   const std::int64_t bytes = views(op) ? 0 : graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
                                                     : bytes;

@@ -117,10 +117,10 @@ struct Plan {
   std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
   std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
   std::vector<Index> views;                   ///< Problem::is_view
-  // By Index where there are views, else empty.
+  // The next three have an entry by Index where there are views, else none.
   std::vector<std::uint8_t> is_view;
   std::vector<std::uint8_t> is_returned;  ///< a view of which the step returns an output
-  /// What keeps a view's inputs beyond its end: outputs with readers, and one for all that are returned.
+  /// Count of what keeps a view's inputs beyond its end: outputs with readers, and one for all returned.
   std::vector<std::uint32_t> kept_by_view;
   std::vector<std::uint32_t> works_in;  ///< by device: Cluster::works_in
   bool has_signals = false;             ///< some edge is a control edge

@@ -252,7 +252,7 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
   rules.notes.push_back(cat("llama.cpp's buffer for a prompt takes ", format_bytes(buffers.layer),
                             " on a GPU with layers and ", format_bytes(buffers.head),
                             " on that with the head"));
-  // By what ops read, not by what blocks count for: a tied head is read on the GPU too.
+  // Counts what ops read, not what blocks count for: a tied head is read on the GPU too.
   std::vector<OpId> ops = ops_of(blocks, decoder.layers);
   const std::vector<OpId> behind = ops_of(blocks, decoder.behind);
   ops.insert(ops.end(), behind.begin(), behind.end());

@@ -22,6 +22,10 @@ inline TensorInfo tensor(const Shape& shape, DType dtype = DType::f32) {
   return info;
 }
 
+inline std::string class_of(const Work& work) {
+  return std::string(op_class_name(work.op_class));
+}
+
 struct OneOp {
   std::string type;
   std::vector<std::optional<TensorInfo>> inputs;  ///< empty = omitted

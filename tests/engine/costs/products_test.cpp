@@ -10,6 +10,7 @@
 namespace berth {
 namespace {
 
+using test::class_of;
 using test::OneOp;
 using test::Shape;
 using test::tensor;
@@ -17,10 +18,6 @@ using test::tensor;
 using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kOne = 1;
-
-std::string class_of(const Work& work) {
-  return std::string(op_class_name(work.op_class));
-}
 
 TEST_CASE("work of matrix products") {
   SUBCASE("batched, with broadcast") {

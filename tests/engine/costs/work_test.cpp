@@ -9,15 +9,12 @@
 namespace berth {
 namespace {
 
+using test::class_of;
 using test::OneOp;
 using test::Shape;
 using test::tensor;
 
 using Ints = std::vector<std::int64_t>;
-
-std::string class_of(const Work& work) {
-  return std::string(op_class_name(work.op_class));
-}
 
 TEST_CASE("work of convolutions") {
   SUBCASE("the first layer of ResNet-50") {

@@ -426,7 +426,7 @@ TEST_CASE("a policy that moves nothing has its start as its answer, and the resu
 
 TEST_CASE(
     "the answer is never worse than the policy's own, which is repaired where it does not fit") {
-  // Of four ops, two find room on each fast device.
+  // Each fast device has room for two of the four ops.
   const std::vector<SmallOp> ops(4, SmallOp{{100, 1000}, /*param_bytes=*/1000});
   const auto problem = small_problem({{"a", "gpu", 2500}, {"b", "gpu", 2500}, {"c", "cpu"}}, ops,
                                      {{0, 1, 8}, {1, 2, 8}, {2, 3, 8}});

@@ -63,6 +63,18 @@ TEST_CASE("pieces that gain too little are moved to their neighbours") {
   CHECK(simplest_within(*evaluator, candidates, 0.1, {}) == Placement(10, 0));
 }
 
+/// Two devices of a kind each, with the costs of either, by op.
+std::shared_ptr<const Problem> on_two_kinds(const std::shared_ptr<const Graph>& graph,
+                                            const std::vector<double>& first,
+                                            const std::vector<double>& second) {
+  return std::make_shared<const Problem>(
+      graph,
+      std::make_shared<const Cluster>("two", std::vector<Device>{{"a", "a"}, {"b", "b"}},
+                                      std::vector<LinkSpec>{{"*", "*", 1e12, 0}}),
+      std::make_shared<const Costs>(std::vector{first, second}, std::vector<std::int64_t>{},
+                                    "test"));
+}
+
 TEST_CASE("pieces of one device are joined by what lies between them") {
   // Experts that are quick on device 1 alone, and sums of theirs that gain 1 us on device 0.
   constexpr int kExperts = 5;
@@ -95,12 +107,7 @@ TEST_CASE("pieces of one device are joined by what lies between them") {
   builder.add_input(end, read);
   scattered.push_back(0);
   const auto graph = builder.build();
-  const auto problem = std::make_shared<const Problem>(
-      graph,
-      std::make_shared<const Cluster>("two", std::vector<Device>{{"a", "a"}, {"b", "b"}},
-                                      std::vector<LinkSpec>{{"*", "*", 1e12, 0}}),
-      std::make_shared<const Costs>(std::vector{first, second}, std::vector<std::int64_t>{},
-                                    "test"));
+  const auto problem = on_two_kinds(graph, first, second);
   const auto evaluator = make_simulation_evaluator(problem);
   CHECK(simplicity_of(*graph, scattered).cuts == kExperts);
   const std::vector<Placement> one = {scattered};
@@ -150,12 +157,7 @@ TEST_CASE("a plan within 3 % of the best is no slower than that, however simple"
     cut.push_back(i < 5 ? 0 : 1);
   }
   const auto graph = builder.build();
-  const auto problem = std::make_shared<const Problem>(
-      graph,
-      std::make_shared<const Cluster>("two", std::vector<Device>{{"a", "a"}, {"b", "b"}},
-                                      std::vector<LinkSpec>{{"*", "*", 1e12, 0}}),
-      std::make_shared<const Costs>(std::vector{first, second}, std::vector<std::int64_t>{},
-                                    "test"));
+  const auto problem = on_two_kinds(graph, first, second);
   const auto evaluator = make_simulation_evaluator(problem);
   const std::vector<Placement> candidates = {cut, Placement(10, 0), Placement(10, 1)};
   const auto cuts = [&](double within) {

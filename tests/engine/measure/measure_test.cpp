@@ -149,12 +149,23 @@ struct HostFiles {
   std::filesystem::path root;
 };
 
-TEST_CASE("measure: whose time the cores spent is read from the machine") {
+/// The cores that this process may use.
+cpu_set_t own_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  return allowed;
+}
+
+int first_of(const cpu_set_t& cores) {
   int core = 0;
-  while (!CPU_ISSET(core, &allowed)) ++core;
+  while (!CPU_ISSET(core, &cores)) ++core;
+  return core;
+}
+
+TEST_CASE("measure: whose time the cores spent is read from the machine") {
+  const cpu_set_t allowed = own_cores();
+  const int core = first_of(allowed);
   const TemporaryFolder folder;
   const HostFiles files(folder.path());
   HostState before = files.write(core, 1000, 5000, 0, 3, 1);
@@ -197,11 +208,7 @@ TEST_CASE("measure: what cannot be measured is refused") {
 }
 
 TEST_CASE("measure: a core that is idle, or waits for a disk, is nobody's") {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
-  int core = 0;
-  while (!CPU_ISSET(core, &allowed)) ++core;
+  const int core = first_of(own_cores());
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() / "proc");
   // user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice: proc(5).

@@ -123,7 +123,7 @@ TEST_CASE("a view takes no memory, and what it is of stays as long as what it gi
   const StepTrace apart = simulator.trace(Placement{0, 0, 0, 0, 0, 0, 1});
   CHECK(apart.devices[0].peak_bytes == 11000);
   CHECK(apart.devices[1].peak_bytes == 13000);
-  // What a gives goes to device 1, which has it once: w and u are views of the copy.
+  // Device 1 has what a gives once: w and u are views of the copy.
   const StepTrace split = simulator.trace(Placement{0, 0, 0, 1, 1, 0, 1});
   CHECK(split.devices[1].peak_bytes == 13000);
 }

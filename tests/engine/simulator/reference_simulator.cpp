@@ -428,7 +428,7 @@ class DataflowReference {
     return until;
   }
 
-  /// By op, the event until which its inputs are held: its end, or that of what a view gives.
+  /// The event until which each op's inputs are held: its end, or that of what a view gives.
   std::vector<int> inputs_until() const {
     std::vector<int> over = end_at_;
     const auto order = graph_.topological_order();
@@ -517,7 +517,7 @@ ReferenceStep reference_step(const Problem& problem, const Placement& placement)
 
 namespace {
 
-/// By op, the position until which its device holds its inputs.
+/// The position until which each op's device holds its inputs.
 std::vector<int> inputs_until(const Problem& problem, const Placement& placement,
                               const std::vector<int>& position) {
   const Graph& graph = problem.graph();

@@ -46,7 +46,7 @@ func.func @one_gradient(%a0: !torch.vtensor<[8,32,30,30],f32>, %a1: !torch.vtens
   %r = "torch.aten.convolution_backward"(%a0, %a1, %a2, %n0, %n1, %n2, %n3, %n4, %n5, %n6, %n7) : (!torch.vtensor<[8,32,30,30],f32>, !torch.vtensor<[8,16,32,32],f32>, !torch.vtensor<[32,16,3,3],f32>, !torch.none, !torch.list<int>, !torch.list<int>, !torch.list<int>, !torch.bool, !torch.list<int>, !torch.int, !torch.list<bool>) -> !torch.vtensor<[8,16,32,32],f32>
   return %r : !torch.vtensor<[8,16,32,32],f32>
 }
-// Of a transposed convolution, 67.11 MFLOP.
+// The gradients of a transposed convolution, 67.11 MFLOP.
 func.func @gradients_transposed(%a0: !torch.vtensor<[8,32,64,64],f32>, %a1: !torch.vtensor<[8,16,32,32],f32>, %a2: !torch.vtensor<[16,32,2,2],f32>) -> !torch.vtensor<[8,16,32,32],f32> {
   %n0 = "torch.constant.none"() : () -> !torch.none
   %l1_0 = "torch.constant.int"() {value = 2 : i64} : () -> !torch.int
