@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/sdk/ops/op.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 
@@ -36,8 +37,8 @@ bool reads_variable(std::string_view type) {
 }
 
 bool is_view(std::string_view type) {
-  constexpr std::array<std::string_view, 5> kViews = {"Identity", "GuaranteeConst", "StopGradient",
-                                                      "ReadVariableOp", "tosa.identity"};
+  constexpr std::array<std::string_view, 6> kViews = {
+      "Dropout", "GuaranteeConst", "Identity", "ReadVariableOp", "StopGradient", "tosa.identity"};
   // A load of a global that was loaded before.
   return contains(kViews, type) || type.find("global") != std::string_view::npos;
 }
@@ -119,6 +120,7 @@ class Folding {
       if (is_variable(type)) return only_read(op);
       if (type == "ReadVariableOp") return true;
     }
+    if (type == "Dropout") return ops::is_view(graph_, op);
     return graph_.stated_pure(op) || is_pure(graph_.dialect(), type);
   }
 

@@ -1,5 +1,6 @@
 #include "berth/sdk/ops/views.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "ops/op_view.h"
@@ -14,6 +15,15 @@ bool says(const OpView& op, std::string_view name) {
   return numbers.empty() ? op.integer(name, 0) == 1 : numbers.front() == 1;
 }
 
+/// Whether nothing reads the op's outputs but the first, as the mask of a Dropout, which has memory of its own.
+bool reads_first_only(const Graph& graph, OpId op) {
+  const auto outputs = graph.outputs(op);
+  const auto edges = graph.out_edges(op);
+  return std::none_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+    return edge.tensor != kNoTensor && edge.tensor != outputs.front();
+  });
+}
+
 }  // namespace
 
 bool is_view(const Graph& graph, OpId op) {
@@ -23,7 +33,9 @@ bool is_view(const Graph& graph, OpId op) {
   const WorkRule* const rule = find_work(graph.dialect(), graph.op_type(op));
   if (rule == nullptr) return false;
   if (rule->in_place) return !says(view, "copies");
-  const bool changes_nothing = rule->estimate == work::converted && !work::converts(view);
+  const bool changes_nothing =
+      (rule->estimate == work::converted && !work::converts(view)) ||
+      (rule->estimate == work::dropped && !work::drops(view) && reads_first_only(graph, op));
   if (rule->free_because != kView.free_because && !changes_nothing) return false;
   const auto& stated = graph.stated_work(op);
   return !stated || stated->launches == 0;

@@ -65,6 +65,11 @@ bool converts(const OpView& op) {
   return op.input(0).dtype() == DType::unknown || op.input(0).dtype() != op.output(0).dtype();
 }
 
+bool drops(const OpView& op) {
+  constexpr std::size_t kTrainingMode = 2;
+  return op.integer("training_mode", op.input(kTrainingMode).present() ? 1 : 0) != 0;
+}
+
 Estimate nothing(const OpView& op, const WorkRule& rule) {
   Estimate estimate = make_estimate(op, rule, 0, 0);
   estimate.work.launches = 0;
@@ -77,6 +82,10 @@ Estimate per_output(const OpView& op, const WorkRule& rule) {
 
 Estimate converted(const OpView& op, const WorkRule& rule) {
   return converts(op) ? per_output(op, rule) : nothing(op, rule);
+}
+
+Estimate dropped(const OpView& op, const WorkRule& rule) {
+  return drops(op) ? per_output(op, rule) : nothing(op, rule);
 }
 
 Estimate per_input(const OpView& op, const WorkRule& rule) {

@@ -66,6 +66,9 @@ struct ConvolutionShape {
 
 /// Whether the output's type is another than the input's, as far as that is known.
 [[nodiscard]] bool converts(const OpView& op);
+/// Whether a Dropout is of a training step: by the attribute "training_mode" of who knows, else where it has the
+/// input of that name.
+[[nodiscard]] bool drops(const OpView& op);
 /// Read and written.
 [[nodiscard]] double all_bytes(const OpView& op);
 /// Bytes of one element; a type that is not known counts as f32.
@@ -78,6 +81,7 @@ EstimateFunction per_input;    ///< of the first input (reductions)
 EstimateFunction per_operand;  ///< of the first output, for every input after the first
 EstimateFunction write_only;   ///< of the first output; inputs are only sizes
 EstimateFunction converted;    ///< per_output, or nothing where the input has the output's type
+EstimateFunction dropped;      ///< per_output, or nothing in inference
 EstimateFunction gathered;     ///< reads as many bytes of the data as it writes, and the indices
 
 // --- Others -------------------------------------------------------------------------------------

@@ -464,8 +464,9 @@ void Builder::build() {
   if (!aliases_.empty()) replace_aliases(program_.main);
   for (const ValueId id : program_.main.outputs) {
     auto& returned = program_.returned_constants;
-    if (program_.value(id).origin == Value::Origin::constant &&
-        std::find(returned.begin(), returned.end(), id) == returned.end()) {
+    const Value::Origin origin = program_.value(id).origin;
+    const bool constant = origin == Value::Origin::constant || origin == Value::Origin::initializer;
+    if (constant && std::find(returned.begin(), returned.end(), id) == returned.end()) {
       returned.push_back(id);
     }
   }

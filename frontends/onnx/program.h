@@ -88,8 +88,8 @@ struct Body {
 struct Program {
   std::vector<Value> values;
   Body main;
-  /// Values of Constant nodes that the graph returns, distinct. Other Constants are parameters of
-  /// the nodes that read them; these stay ops.
+  /// Initializers and values of Constant nodes that the graph returns, distinct: ops of type Constant. Others are
+  /// parameters of the nodes that read them.
   std::vector<ValueId> returned_constants;
   std::int64_t node_count = 0;  ///< over all bodies
   std::int32_t top_level_nodes = 0;

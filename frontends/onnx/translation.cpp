@@ -1,6 +1,7 @@
 #include "onnx/translation.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -50,6 +51,7 @@ class Translator {
   void add_node(const Node& node, const std::string& name);
   void add_returned_constants(const GraphNames& names);
   void add_attributes(OpId op, const Node& node);
+  void add_training_mode(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
   TensorId tensor(ValueId id);
   /// Weights in the bodies that may run, and in theirs.
@@ -120,6 +122,23 @@ std::int64_t Translator::bytes_inside(const Node& node) const {
   return bytes;
 }
 
+// Says of a Dropout whether it drops, where the file does: by a constant, before opset 7 by an attribute. One
+// that the step is asked for may.
+void Translator::add_training_mode(OpId op, const Node& node) {
+  constexpr std::size_t kTrainingMode = 2;
+  constexpr std::int64_t kFirstOfInference = 7;
+  if (node.type() != "Dropout" || !node.domain.empty()) return;
+  std::optional<std::int64_t> mode;
+  if (node.opset < kFirstOfInference) {
+    const onnx::AttributeProto* const is_test = node.attribute("is_test");
+    mode = is_test == nullptr || is_test->i() == 0 ? 1 : 0;
+  } else if (node.inputs.size() > kTrainingMode && node.inputs[kTrainingMode] != kNoValue) {
+    const Type& type = program_.value(node.inputs[kTrainingMode]).type;
+    if (type.content_size() == 1) mode = type.element(0);
+  }
+  if (mode) builder_.set_attribute(op, "training_mode", *mode);
+}
+
 void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
   Work work = kNoWork;
@@ -142,6 +161,7 @@ void Translator::add_bodies(OpId op, const Node& node) {
 void Translator::add_node(const Node& node, const std::string& name) {
   const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
+  add_training_mode(op, node);
   add_bodies(op, node);
   if (!node.requested_device.empty()) {
     builder_.set_requested_device(op, readable(node.requested_device));

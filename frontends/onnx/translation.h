@@ -11,14 +11,14 @@
 namespace berth::onnx_frontend {
 
 struct Translation {
-  /// Ops: graph inputs, then nodes, then Constants that the graph returns.
+  /// Ops: graph inputs, then nodes, then constants that the graph returns.
   std::shared_ptr<const Graph> graph;
   std::unordered_map<ValueId, TensorId> tensors;  ///< of the values that are tensors of the graph
 };
 
 /// A program with inferred types as a Graph of dialect "onnx":
 ///  - graph inputs are ops of type "Input" without work, so that what is fed has a size and a place;
-///  - initializers, and Constants that the graph does not return, are parameters of their readers;
+///  - initializers and Constants that the graph does not return are parameters of their readers;
 ///  - op types of other domains than the standard one are "domain.Type";
 ///  - an op with a body also reads what its body captures, holds the body's parameters, and has the
 ///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known), with

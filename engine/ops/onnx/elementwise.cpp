@@ -71,13 +71,7 @@ void bias_split_gelu(OpContext& op) {
   }
 }
 
-/// None in inference; the third input asks for training.
-Estimate dropout_work(const OpView& op, const WorkRule& rule) {
-  constexpr std::size_t kTrainingMode = 2;
-  if (!op.input(kTrainingMode).present()) return work::nothing(op, {rule.estimate, OpClass::none});
-  return work::per_output(op, rule);
-}
-constexpr WorkRule kDropout{dropout_work, OpClass::elementwise, 3};
+constexpr WorkRule kDropout{work::dropped, OpClass::elementwise, 3};
 
 constexpr Row kOps[] = {
     {"Abs", rule::like_first, elementwise(1), fold::absolute},

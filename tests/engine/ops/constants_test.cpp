@@ -82,7 +82,7 @@ TEST_CASE("a weight that is rearranged costs what the plain weight does") {
     return evaluate(graph, Placement(static_cast<std::size_t>(graph->op_count()), 0));
   };
   const Evaluation plain = step(nullptr, kWeight);
-  for (const char* const type : {"Identity", "Transpose", "Reshape"}) {
+  for (const char* const type : {"Identity", "Dropout", "Transpose", "Reshape"}) {
     CAPTURE(type);
     const Evaluation viewed = step(type, kWeight);
     CHECK(viewed.runtime_us == plain.runtime_us);
@@ -196,7 +196,7 @@ TEST_CASE("weights that a kernel dequantises stay quantised") {
 
 TEST_CASE("what draws, holds state, has a body, waits for the step or is not known stays in it") {
   for (const char* const type :
-       {"RandomUniformLike", "Dropout", "If", "my.domain.Op", "Bernoulli"}) {
+       {"RandomUniformLike", "BiasDropout", "If", "my.domain.Op", "Bernoulli"}) {
     CAPTURE(type);
     Model model;
     const TensorId weight = model.builder.add_parameter(kWeight, "w");

@@ -46,6 +46,29 @@ TEST_CASE("views are what runtimes give another shape, name or the type that it 
   }
 }
 
+TEST_CASE("a Dropout is a view where it drops nothing and nobody reads its mask") {
+  struct Case {
+    std::int64_t training;
+    bool mask;
+    bool view;
+  };
+  for (const Case& one : {Case{0, false, true}, Case{1, false, false}, Case{0, true, false}}) {
+    GraphBuilder builder("g", "onnx");
+    const OpId x = builder.add_op("x", "Input");
+    const OpId op = builder.add_op("op", "Dropout");
+    builder.add_input(op, builder.add_output(x, {DType::f32, true, {8}}));
+    builder.add_input(op, builder.add_parameter({DType::f32, true, {}}));
+    builder.add_input(op, builder.add_parameter({DType::boolean, true, {}}));
+    builder.set_attribute(op, "training_mode", one.training);
+    builder.add_output(op, {DType::f32, true, {8}});
+    const TensorId mask = builder.add_output(op, {DType::boolean, true, {8}});
+    if (one.mask) builder.add_input(builder.add_op("reader", "Not"), mask);
+    const auto graph = builder.build();
+    CHECK(ops::is_view(*graph, op) == one.view);
+    CHECK((op_work(*graph, op).launches == 0) == (one.training == 0));
+  }
+}
+
 TEST_CASE("an update in place is a view of its destination, one that copies it first is none") {
   for (const bool copies : {false, true}) {
     GraphBuilder builder("g", "mlir");

@@ -44,6 +44,37 @@ TEST_CASE("a Constant that the graph returns stays an op") {
   CHECK(model.graph->output_bytes(0) == 8);
 }
 
+TEST_CASE("an initializer that the graph returns is an op, and is returned") {
+  ModelFolder models;
+  onnx::ModelProto proto =
+      parse_graph("g (float[2,3] x) => (float[2,4] y, float[3,4] w) { y = MatMul(x, w) }");
+  add_weight(proto, "w", {3, 4});
+  const LoadedModel model = models.load(proto);
+  const Graph& graph = *model.graph;
+  CHECK(graph.op_type(op(graph, "w")) == "Constant");
+  CHECK(graph.is_result(find_tensor(graph, "w").value()));
+  CHECK(graph.total_param_bytes() == 0);
+}
+
+TEST_CASE("a Dropout says whether it drops, where a constant or an attribute of old does") {
+  const auto mode = [](const std::string& graph, int opset) {
+    ModelFolder models;
+    const LoadedModel model = models.load(parse_graph(
+        "g (float[4] x, bool t) => (y) <float r = {0.5}, bool no = {0}, bool yes = {1}> { y = " +
+            graph + " }",
+        opset));
+    const auto* const found = model.graph->attribute(op(*model.graph, "y"), "training_mode");
+    return found == nullptr ? -1 : std::get<std::int64_t>(*found);
+  };
+  CHECK(mode("Dropout(x, r, no)", 17) == 0);
+  CHECK(mode("Dropout(x, r, yes)", 17) == 1);
+  CHECK(mode("Dropout(x, r, t)", 17) == -1);
+  CHECK(mode("Dropout(x, r)", 17) == -1);
+  CHECK(mode("Dropout(x)", 10) == -1);
+  CHECK(mode("Dropout(x)", 6) == 1);
+  CHECK(mode("Dropout<is_test = 1>(x)", 6) == 0);
+}
+
 TEST_CASE("weights listed as inputs too, as before IR 4, are weights") {
   ModelFolder models;
   onnx::ModelProto proto =
