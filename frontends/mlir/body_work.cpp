@@ -1,8 +1,10 @@
 // The work of ops that run others in turn.
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "loops.h"
 #include "op_facts.h"
 #include "places.h"
@@ -52,6 +54,8 @@ class Inside {
     bool launches;  // a kernel
   };
   [[nodiscard]] llvm::ArrayRef<Part> parts() const { return parts_; }
+  /// Types of the parts, each once.
+  [[nodiscard]] const std::set<std::string>& types() const { return types_; }
 
   berth_status add(mlir::Operation& root, double base) {
     berth_status status = BERTH_OK;
@@ -73,6 +77,7 @@ class Inside {
       }
       if (ends_block(*inner) || only_passes_on(*inner)) return;
       if (runs_in_turn(*inner)) return;
+      if (!is_scalar(*inner)) types_.insert(type_of(*inner).str());
       status = add_alone(*inner, scratch_, static_cast<std::int32_t>(parts_.size()));
       parts_.push_back({std::min(trips, 1e15), !is_scalar(*inner)});
     });
@@ -85,6 +90,7 @@ class Inside {
 
   berth_builder* scratch_;
   llvm::SmallVector<Part> parts_;
+  std::set<std::string> types_;
   llvm::SmallVector<mlir::Operation*> calls_;
 };
 
@@ -118,6 +124,11 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
   }
   sum.workspace_bytes = body_bytes(op);
   if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
+  const std::string types = llvm::join(inside.types(), " ");
+  if (status == BERTH_OK) {
+    status =
+        berth_builder_attribute(builder, id, BERTH_TEXT("body_types"), nullptr, 0, view(types));
+  }
   berth_release(graph);
   berth_release(scratch);
   return status;

@@ -283,7 +283,7 @@ class Bodies {
     }
     llvm::DenseMap<mlir::Value, double> bytes_held;
     // States of a loop have memory outside. An argument of a function too, but its caller may read that again.
-    if (block.getParentOp()->getName().getStringRef() != "func.func") {
+    if (!is_function(*block.getParentOp())) {
       for (mlir::BlockArgument state : block.getArguments()) bytes_held[state] = 0;
     }
     llvm::DenseMap<mlir::Operation*, double> given_up;  // by the op that reads last

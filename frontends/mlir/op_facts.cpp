@@ -4,6 +4,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -352,20 +353,30 @@ llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list) {
   return numbers;
 }
 
+bool is_function(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  return type == "func.func" || type == "util.func";  // IREE's own
+}
+
 mlir::Region* body_of(mlir::Operation* function) {
-  if (function == nullptr || function->getName().getStringRef() != "func.func") return nullptr;
+  if (function == nullptr || !is_function(*function) || function->getNumRegions() == 0)
+    return nullptr;
   mlir::Region& body = function->getRegion(0);
   return body.empty() ? nullptr : &body;
 }
 
 mlir::Operation* callee_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
-  const bool calls = type == "func.call" || type == "call";
+  const bool calls = type == "func.call" || type == "call" || type == "util.call";
   if (!calls && type != kComposite) return nullptr;
   auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(
       attribute_of(op, calls ? "callee" : "decomposition"));
   if (!name) return nullptr;
-  mlir::Operation* const found = mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr());
+  mlir::Operation* found = mlir::SymbolTable::lookupNearestSymbolFrom(&op, name.getAttr());
+  // Functions of dialects that are not loaded might be tables of symbols themselves, and end that search.
+  if (mlir::Operation* const module = op.getParentOfType<mlir::ModuleOp>(); !found && module) {
+    found = mlir::SymbolTable::lookupSymbolIn(module, name.getAttr());
+  }
   return body_of(found) != nullptr ? found : nullptr;
 }
 

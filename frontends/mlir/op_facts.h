@@ -45,6 +45,8 @@ struct TensorFacts {
 /// Whether the value stands for a tensor that is left out: onnx.NoValue's, torch.constant.none's.
 [[nodiscard]] bool is_none(mlir::Value value);
 
+/// Whether the op is a function, with a body or without.
+[[nodiscard]] bool is_function(mlir::Operation& op);
 /// A function with a body; null for any other op.
 [[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
 /// The function that the op calls, or that a composite (stablehlo.composite) stands for; null for any other op, and

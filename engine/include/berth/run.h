@@ -43,8 +43,8 @@ namespace berth {
                                                   const std::string& source);
 /// The setting "bound"; strong where it is not set.
 [[nodiscard]] BERTH_EXPORT BoundEffort bound_effort(const Settings& settings);
-/// Types of ops that are costed by their bytes alone, and how much of the step they may be; empty
-/// where there are none.
+/// Types of ops that are costed by their bytes alone, and how much of the step they may be; those in bodies too, where
+/// the attribute "body_types" names what is there. Empty where there are none.
 [[nodiscard]] BERTH_EXPORT std::string without_rule_text(const Graph& graph);
 
 /// A problem as settings pose it, with what evaluates its placements. Members stand in the order in

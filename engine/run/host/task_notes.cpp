@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/run.h"
+#include "berth/sdk/ops/op.h"
 #include "berth/support/text.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
@@ -21,6 +22,34 @@ bool runs_none(const Graph& graph, const Device& device) {
     if (counts && op_refusal(graph, op, device).empty()) return false;
   }
   return true;
+}
+
+/// Adds the types of ops in the op's body whose work nobody knows, where the graph says what is in it.
+void add_unknown_within(const Graph& graph, OpId op, std::set<std::string>& types) {
+  const AttributeValue* const said = graph.attribute(op, "body_types");
+  const auto* const text = said != nullptr ? std::get_if<std::string>(said) : nullptr;
+  if (text == nullptr) return;
+  for (std::size_t from = 0; from < text->size();) {
+    const std::size_t end = std::min(text->find(' ', from), text->size());
+    const std::string type = text->substr(from, end - from);
+    const ops::OpInfo* const info = ops::find_op(graph.dialect(), type);
+    if (info == nullptr || !info->has_work) types.insert(type);
+    from = end + 1;
+  }
+}
+
+/// The types and how many ops each has, most first: "Foo (3), Bar (1) and 4 more".
+std::string most_of(const std::map<std::string, std::int64_t>& types) {
+  std::vector<std::pair<std::string, std::int64_t>> most(types.begin(), types.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t kShown = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, most.size()); ++i) {
+    names += cat(i > 0 ? ", " : "", most[i].first, " (", format_count(most[i].second), ")");
+  }
+  if (most.size() > kShown) names += cat(" and ", most.size() - kShown, " more");
+  return names;
 }
 
 /// Kinds of devices that no op can run on: stated costs that speak of other kinds, most likely.
@@ -118,30 +147,35 @@ void add_notes(const Problem& problem, bool own_model, std::vector<std::string>&
 
 std::string without_rule_text(const Graph& graph) {
   double bytes = 0, uncounted = 0;
-  std::int64_t ops = 0;
-  std::map<std::string, std::int64_t> types;
+  std::int64_t ops = 0, bodies = 0;
+  std::map<std::string, std::int64_t> types, within;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     if (graph.is_constant(op)) continue;
     const Work work = op_work(graph, op);
     bytes += work.bytes;
-    if (!graph.stated_costs(op).empty() || has_work_rule(graph, op)) continue;
+    if (!graph.stated_costs(op).empty()) continue;
+    std::set<std::string> unknown;
+    add_unknown_within(graph, op, unknown);
+    bodies += unknown.empty() ? 0 : 1;
+    for (const std::string& type : unknown) ++within[type];
+    if (has_work_rule(graph, op)) continue;
     uncounted += work.bytes;
     ++ops;
     ++types[graph.op_type(op)];
   }
-  if (ops == 0) return {};
-  std::vector<std::pair<std::string, std::int64_t>> most(types.begin(), types.end());
-  std::stable_sort(most.begin(), most.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  constexpr std::size_t kShown = 8;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kShown, most.size()); ++i) {
-    names += cat(i > 0 ? ", " : "", most[i].first, " (", format_count(most[i].second), ")");
+  std::string text;
+  if (ops > 0) {
+    text =
+        cat(format_count(ops), ops == 1 ? " op has" : " ops have",
+            " no work rule, costed by the bytes moved alone (",
+            format_percent(bytes > 0 ? uncounted / bytes : 0), " of the step's): ", most_of(types));
   }
-  if (most.size() > kShown) names += cat(" and ", most.size() - kShown, " more");
-  return cat(format_count(ops), ops == 1 ? " op has" : " ops have",
-             " no work rule, costed by the bytes moved alone (",
-             format_percent(bytes > 0 ? uncounted / bytes : 0), " of the step's): ", names);
+  if (!within.empty()) {
+    text += cat(
+        text.empty() ? "" : "; ", "bodies of ", format_count(bodies), bodies == 1 ? " op" : " ops",
+        " hold types without a work rule, costed by the bytes moved alone: ", most_of(within));
+  }
+  return text;
 }
 
 }  // namespace berth

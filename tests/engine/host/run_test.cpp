@@ -180,6 +180,20 @@ TEST_CASE("a policy that learns: place gives the best, compare its own, both say
   CHECK(own.notes.back().find("the best that it saw: ") == 0);
 }
 
+TEST_CASE("ops without a work rule in a body are named") {
+  GraphBuilder builder("loops", "mlir");
+  const OpId loop = builder.add_op("loop", "scf.for");
+  builder.set_work(loop, {.flops = 1});
+  CHECK(without_rule_text(*builder.build()).empty());
+
+  GraphBuilder other("loops", "mlir");
+  other.set_work(other.add_op("loop", "scf.for"), {.flops = 1});
+  other.set_attribute(0, "body_types", std::string("linalg.matmul my.op your.op"));
+  CHECK(without_rule_text(*other.build()) ==
+        "bodies of 1 op hold types without a work rule, costed by the bytes moved alone: my.op "
+        "(1), your.op (1)");
+}
+
 TEST_CASE("what runs before the step has no work to be without a rule for") {
   GraphBuilder builder("loads", "mlir");
   const TensorInfo info{DType::f32, true, {8, 8}, kUnknownBytes};
