@@ -11,6 +11,7 @@
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/replicas.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/simulator.h"
 #include "clipped_momentum.h"
 #include "training_graph.h"
@@ -60,6 +61,21 @@ TEST_CASE("one replica is the plain step") {
   const Evaluation b = simulated(replica, mirrored(step, plan, placement));
   CHECK(a.runtime_us == b.runtime_us);
   CHECK(a.peak_bytes == b.peak_bytes);
+}
+
+TEST_CASE("what is a view in the step is one in every replica, and nothing else is") {
+  const auto cluster = Cluster::preset("k80x4");
+  const ReplicaPlan plan = parse_replica_plan("gpu:0=32,gpu:1=32", *cluster, 64);
+  const Replicated step = step_of(*cluster, plan, 64);
+  const SizedModel whole = sized(*cluster, 64);
+  const auto problem = problem_of(step.model, cluster);
+  OpId views = 0;
+  for (OpId op = 0; op < 2 * step.ops_each; ++op) {
+    CAPTURE(step.model.graph->op_name(op));
+    CHECK(problem->is_view(op) == ops::is_view(*whole.graph, op % step.ops_each));
+    views += problem->is_view(op) ? 1 : 0;
+  }
+  CHECK(views == 2);
 }
 
 TEST_CASE("each replica counts the same ops as work of others") {

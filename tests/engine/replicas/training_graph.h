@@ -3,6 +3,7 @@
 //   ids -> Gather(table) -> x [b,4] -> MatMul(w) -> y [b,8] -> Mean -> loss
 //   dy -> MatMul(x^T, dy) -> dw [4,8] --> L2Loss -> norm --.
 //                                     `-> Mul <- Rsqrt <---+-- clipped -> ApplyGradientDescent(w)
+//                              y -> Identity -> Mean
 //   dx [b,4] -> L2Loss ------------------------------------'
 //      `------> Mul -> ScatterSub(table, ids)
 #pragma once
@@ -37,6 +38,7 @@ class TrainingGraph {
     if (!updates) return;
     op("update_w", "ApplyGradientDescent", {w, clipped_w}, {4, 8}, DType::f32, "w");
     op("update_table", "ScatterSub", {table, ids, clipped_x}, {10, 4}, DType::f32, "table");
+    op("activations", "Mean", {op("y_seen", "Identity", {y}, {b_, 8})}, {});
   }
 
   std::shared_ptr<const Graph> build() { return builder_.build(); }
