@@ -23,6 +23,7 @@
 #include "files/costs_file.h"
 #include "files/profile_trace.h"
 #include "host/descriptor.h"
+#include "host/foreign_models.h"
 #include "host/load_parts.h"
 #include "host/plugin_folder.h"
 #include "host/policy_table.h"
@@ -442,6 +443,9 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   for (const std::string& name : names) {
     std::unique_ptr<Frontend> frontend = make_frontend(name);
     if (frontend->claims(model)) return frontend;
+  }
+  if (const std::string advice = foreign_model_advice(model); !advice.empty()) {
+    throw Error(ErrorCode::unsupported, cat(model.string(), ": no frontend reads this: ", advice));
   }
   if (std::filesystem::is_directory(model, error)) {
     throw Error(

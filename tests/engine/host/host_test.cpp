@@ -447,6 +447,26 @@ TEST_CASE("plugin host: a program of another build is refused in words") {
   CHECK(abi_version() == BERTH_ABI_VERSION);
 }
 
+TEST_CASE("models of other programs: the error says what they are and how they become readable") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name, const std::string& part) {
+    std::ofstream(folder.path() / name) << "x";
+    Engine engine;
+    test::expect_error(ErrorCode::unsupported, {(folder.path() / name).string(), part},
+                       [&] { static_cast<void>(engine.load(folder.path() / name)); });
+  };
+  refused("model.GGUF", "place that with --for llama.cpp");
+  refused("model.pt", "torch.onnx.export");
+  refused("model.mlir", "--load-pass-plugin=berth_mlir.so");
+  refused("model.onnx.zst", "unpack it first");
+  refused("graph.json", "let its name end in .graph.json");
+  refused("notes.rtf", "no frontend knows this kind of file. Known: ");
+  refused("config.json", "optimum-cli export onnx");
+  Engine engine;
+  test::expect_error(ErrorCode::unsupported, {folder.path().string(), "optimum-cli export onnx"},
+                     [&] { static_cast<void>(engine.load(folder.path())); });
+}
+
 TEST_CASE("plugin host: a factory is given the pointer of its descriptor") {
   int seen = 0;
   PluginDescriptor descriptor = kRegistered;
