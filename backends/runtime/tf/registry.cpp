@@ -19,11 +19,14 @@ const auto kArithmetic = {tf::color_kernels,         tf::convolution_kernels,
                           tf::reduction_kernels,     tf::resampling_kernels,
                           tf::segment_kernels,       tf::special_function_kernels,
                           tf::volume_kernels};
-const auto kOthers = {tf::control_flow_kernels,     tf::format_kernels,      tf::indexing_kernels,
-                      tf::layout_kernels,           tf::list_kernels,        tf::optimizer_kernels,
-                      tf::ragged_kernels,           tf::random_kernels,      tf::scatter_kernels,
-                      tf::search_kernels,           tf::shape_kernels,       tf::signal_kernels,
-                      tf::stateless_random_kernels, tf::suppression_kernels, tf::variable_kernels};
+const auto kOthers = {tf::control_flow_kernels, tf::format_kernels,
+                      tf::indexing_kernels,     tf::layout_kernels,
+                      tf::list_kernels,         tf::optimizer_kernels,
+                      tf::ragged_kernels,       tf::random_kernels,
+                      tf::scatter_kernels,      tf::search_kernels,
+                      tf::shape_kernels,        tf::signal_kernels,
+                      tf::source_kernels,       tf::stateless_random_kernels,
+                      tf::suppression_kernels,  tf::variable_kernels};
 
 bool does_arithmetic(const std::string& type) {
   static const std::set<std::string, std::less<>> types = [] {

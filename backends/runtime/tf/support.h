@@ -50,6 +50,7 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> segment_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
 [[nodiscard]] std::span<const KernelRow> signal_kernels();
+[[nodiscard]] std::span<const KernelRow> source_kernels();
 [[nodiscard]] std::span<const KernelRow> special_function_kernels();
 [[nodiscard]] std::span<const KernelRow> stateless_random_kernels();
 [[nodiscard]] std::span<const KernelRow> suppression_kernels();

@@ -17,15 +17,20 @@ struct Row {
 };
 
 constexpr std::string_view kWeightsAlone =
-    "weights and settings without a graph; export the model, as with `optimum-cli export onnx --model FOLDER OUT`";
+    "weights and settings without a graph; export the model, as with `optimum-cli export onnx "
+    "--model FOLDER OUT`";
 
 constexpr std::array<Row, 13> kRows = {{
-    {".pt .pth .ckpt .pt2 .ptl ", "PyTorch's file; load it in PyTorch and export the model with torch.onnx.export"},
+    {".pt .pth .ckpt .pt2 .ptl ",
+     "PyTorch's file; load it in PyTorch and export the model with torch.onnx.export"},
     {".safetensors ", kWeightsAlone},
     {".gguf .ggml ",
-     "llama.cpp's weights, without a graph; export the model that they were made of to ONNX, and place that with "
+     "llama.cpp's weights, without a graph; export the model that they were made of to ONNX, and "
+     "place that with "
      "--for llama.cpp"},
-    {".tflite ", "TensorFlow Lite's file; `python -m tf2onnx.convert --tflite FILE --output model.onnx` converts it"},
+    {".tflite ",
+     "TensorFlow Lite's file; `python -m tf2onnx.convert --tflite FILE --output model.onnx` "
+     "converts it"},
     {".keras .h5 .hdf5 ",
      "Keras' file; load it in Keras and write a SavedModel with model.export(\"FOLDER\")"},
     {".mlir .mlirbc ",
@@ -33,11 +38,13 @@ constexpr std::array<Row, 13> kRows = {{
      "--pass-pipeline='builtin.module(berth-place{cluster=k80x4})' FILE"},
     {".xml ", "OpenVINO's form, if it is a model; give the model that it was converted from"},
     {".ort ", "ONNX Runtime's own form; give the .onnx that it was made of"},
-    {".engine .plan .trt ", "an engine that TensorRT built for one GPU; give the model that it was built from"},
+    {".engine .plan .trt ",
+     "an engine that TensorRT built for one GPU; give the model that it was built from"},
     {".mlmodel .mlpackage .mlmodelc ", "Core ML's form; give the model that it was converted from"},
     {".pdmodel .pdparams ", "PaddlePaddle's file; `paddle2onnx` converts it"},
     {".caffemodel .prototxt ", "Caffe's file; convert it to ONNX first"},
-    {".zst .xz .bz2 .zip .tar .tgz .7z ", "packed; unpack it first (of packed files only .gz are read)"},
+    {".zst .xz .bz2 .zip .tar .tgz .7z ",
+     "packed; unpack it first (of packed files only .gz are read)"},
 }};
 
 std::string lower_suffix(const std::filesystem::path& model) {

@@ -79,6 +79,20 @@ def loops(add):
         [given(np.int32(0)), given(a)]))
 
 
+def gradients(add):
+    """Loops hand what they computed to their gradients, on stacks (old) or in lists."""
+    x, a = floats(3, 4), floats(4, 4, low=-0.5, high=0.5)
+
+    def loss_and_gradients():
+        begin, factor = given(x), given(a)
+        _, end = tf.while_loop(lambda i, m: i < given(np.int32(5)), lambda i, m: (i + 1, tf.tanh(tf.matmul(m, factor)) + m),
+                               [given(np.int32(0)), begin])
+        loss = tf.reduce_sum(end * end)
+        return [loss, *tf.gradients(loss, [begin, factor])]
+
+    add("gradients", loss_and_gradients)
+
+
 def recurrent(add, old):
     x, w, u = floats(5, 2, 3), floats(3, 4), floats(4, 4, low=-0.5, high=0.5)
 
@@ -235,9 +249,11 @@ if __name__ == "__main__":
         for part in (branches, loops, changing, lists):
             part(cases.add)
         recurrent(cases.add, old=False)
+        gradients(cases.add)
         tf.disable_control_flow_v2()
         loops(lambda name, make: cases.add("old_" + name, make))
         recurrent(cases.add, old=True)
+        gradients(lambda name, make: cases.add("old_" + name, make))
         save(cases.finish(), HERE / "control_flow.pb.gz")
         print(len(cases.outputs), "outputs")
     with tf.Graph().as_default():

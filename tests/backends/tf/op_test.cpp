@@ -98,6 +98,12 @@ const std::set<std::string> kRandom = {"Multinomial",          "RandomGamma",   
                                        "RandomShuffle",        "RandomUniform",  "RandomUniformInt",
                                        "RandomStandardNormal", "TruncatedNormal"};
 
+/// Iterators, queues and stacks: sources_test.cpp looks at them.
+bool feeds(const std::string& type) {
+  const auto has = [&](const char* part) { return type.find(part) != std::string::npos; };
+  return has("Iterator") || has("Queue") || type.starts_with("Stack");
+}
+
 /// Those of bodies too.
 void add_types(const std::vector<Instruction>& instructions, std::set<std::string>& types) {
   for (const Instruction& each : instructions) {
@@ -118,7 +124,8 @@ TEST_CASE("every kernel has a case") {
   for (const auto& [type, maker] : tf_kernels().makers()) {
     // The same op by its name of 2015; the end of a function, which has no op outside of one.
     if (type == "Variable" || type == "_Retval") continue;
-    CHECK_MESSAGE((seen.contains(type) || kRandom.contains(type)), "no case for ", type);
+    const bool known = seen.contains(type) || kRandom.contains(type) || feeds(type);
+    CHECK_MESSAGE(known, "no case for ", type);
   }
   MESSAGE(tf_kernels().makers().size(), " op types have kernels");
 }
