@@ -4,6 +4,7 @@
 #include "berth/error.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/power.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -150,8 +151,8 @@ Tensor divide(const Tensor& a, const Tensor& b) {
 }
 
 // The result has the type of the base whatever that of the exponent.
-Tensor power(const Tensor& a, const Tensor& b) {
-  return at::pow(a, b).to(a.scalar_type());
+Tensor power_of_base(const Tensor& a, const Tensor& b) {
+  return power(a, b).to(a.scalar_type());
 }
 
 Kernel make_mod(const KernelRequest& request) {
@@ -300,7 +301,7 @@ constexpr KernelRow kRows[] = {
     {"Not", BERTH_UNARY(at::logical_not)},
     {"Or", BERTH_BINARY(at::logical_or)},
     {"PRelu", make_parametric_relu},
-    {"Pow", make_aligned<make_binary<power>>},
+    {"Pow", make_aligned<make_binary<power_of_base>>},
     {"Reciprocal", BERTH_UNARY(at::reciprocal)},
     {"Relu", BERTH_UNARY(at::relu)},
     {"Round", BERTH_UNARY(at::round)},

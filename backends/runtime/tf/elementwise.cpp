@@ -1,6 +1,7 @@
 // One element of the output for each of the inputs, broadcast as NumPy does.
 #include <ATen/Functions.h>
 
+#include "runtime/power.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/support.h"
 
@@ -197,7 +198,7 @@ constexpr KernelRow kRows[] = {
     {"Ndtri", unary<at::special_ndtri>},
     {"Neg", unary<at::neg>},
     {"NotEqual", binary<at::ne>},
-    {"Pow", binary<at::pow>},
+    {"Pow", binary<power>},
     {"RealDiv", binary<at::div>},
     {"Reciprocal", unary<at::reciprocal>},
     {"Relu", unary<at::relu>},

@@ -1,8 +1,11 @@
 // Operands that do not fit together: an error that says so, and no crash.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+
+#include <limits>
 
 #include "frontends/tf/text_graph.h"
 #include "step.h"
@@ -44,11 +47,12 @@ class Single {
     outputs_ = op.outputs.size();
   }
 
-  void run(const std::vector<at::Tensor>& tensors) const {
+  at::Tensor run(const std::vector<at::Tensor>& tensors) const {
     std::vector<Value> inputs, outputs(outputs_);
     for (const at::Tensor& each : tensors) inputs.push_back({each, nullptr});
     KernelContext context;
     kernel_(context, inputs, outputs);
+    return outputs.empty() ? at::Tensor() : outputs.front().tensor;
   }
 
  private:
@@ -153,6 +157,20 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
     CAPTURE(each.type);
     const Single op(each.type, each.attributes, each.operands.size());
     test::expect_error(ErrorCode::invalid_argument, {each.says}, [&] { op.run(each.operands); });
+  }
+}
+
+TEST_CASE("a power by one number is the power by as many as the base has") {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const at::Tensor base =
+      at::tensor({-2.5, -0.0, 0.0, 0.3, 1.0, 7.25, infinite, -infinite}).to(at::kFloat);
+  const Single op("Pow", kFloats, 2);
+  for (const float exponent : {0.0F, 1.0F, 2.0F, 3.0F, 0.5F, -0.5F, -1.0F, -2.0F, 1.7F}) {
+    CAPTURE(exponent);
+    const at::Tensor one = at::ones({}).mul(exponent);
+    const at::Tensor got = op.run({base, one}), expected = op.run({base, one.expand({8}).clone()});
+    CHECK(at::allclose(got, expected, 3e-7, 0, /*equal_nan=*/true));
+    CHECK(got.sizes() == base.sizes());
   }
 }
 

@@ -45,13 +45,14 @@ TEST_CASE("an iterator gives elements of its types and shapes, the same in every
 TEST_CASE("what a step takes from a queue is drawn, what it puts there goes nowhere") {
   const std::string types = attr("component_types", "list { type: DT_FLOAT }") +
                             attr("shapes", "list { shape { dim { size: 4 } } }");
-  Stepper stepper = stepper_of(
-      node("queue", "FIFOQueueV2", "", types) +
-          node("taken", "QueueDequeueV2", "queue",
-               types + attr("_output_shapes", "list { shape { dim { size: 4 } } }")) +
-          node("minus", "Neg", "taken", kFloats) +
-          node("put", "QueueEnqueueV2", "queue minus", attr("Tcomponents", "list { type: DT_FLOAT }")),
-      {"minus:0", "put"});
+  Stepper stepper =
+      stepper_of(node("queue", "FIFOQueueV2", "", types) +
+                     node("taken", "QueueDequeueV2", "queue",
+                          types + attr("_output_shapes", "list { shape { dim { size: 4 } } }")) +
+                     node("minus", "Neg", "taken", kFloats) +
+                     node("put", "QueueEnqueueV2", "queue minus",
+                          attr("Tcomponents", "list { type: DT_FLOAT }")),
+                 {"minus:0", "put"});
   stepper.run();
   CHECK(stepper.value("minus").sizes() == at::IntArrayRef({4}));
 }
@@ -65,8 +66,7 @@ TEST_CASE("a stack gives back what was pushed last, and is empty when a step beg
                    attr("value", "tensor { dtype: DT_INT32 tensor_shape { } int_val: -1 }")) +
           node("stack", "StackV2", "most", kind) + node("one", "StackPushV2", "stack x", kFloats) +
           node("two", "StackPushV2", "stack y ^one", kFloats) +
-          node("last", "StackPopV2", "stack ^two", kind) +
-          node("result", "Sub", "last x", kFloats),
+          node("last", "StackPopV2", "stack ^two", kind) + node("result", "Sub", "last x", kFloats),
       {"result:0"});
   const at::Tensor x = at::full({2}, 3.0F), y = at::full({2}, 5.0F);
   for (int step = 0; step < 2; ++step) {
