@@ -52,7 +52,7 @@ TensorView OpView::output(std::size_t i) const {
   return {*graph_, i < tensors.size() ? tensors[i] : kNoTensor};
 }
 
-double OpView::bytes_read() const {
+double OpView::inputs_read() const {
   const auto tensors = graph_->inputs(op_);
   double sum = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -64,6 +64,10 @@ double OpView::bytes_read() const {
     sum += TensorView(*graph_, tensors[i]).bytes();
   }
   return sum;
+}
+
+double OpView::bytes_read() const {
+  return inputs_read() + static_cast<double>(graph_->stated_param_bytes(op_));
 }
 
 double OpView::bytes_written() const {

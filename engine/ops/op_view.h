@@ -49,8 +49,12 @@ class OpView {
   [[nodiscard]] TensorView input(std::size_t i) const;
   [[nodiscard]] TensorView output(std::size_t i) const;
 
-  /// Total size of the distinct tensors read, and of the tensors written.
+  /// Total size of the distinct tensors read.
+  [[nodiscard]] double inputs_read() const;
+  /// The same with the weights that are stated as bytes of the op (Graph::stated_param_bytes), which a step reads as it
+  /// reads parameter tensors.
   [[nodiscard]] double bytes_read() const;
+  /// Total size of the tensors written.
   [[nodiscard]] double bytes_written() const;
   /// The type that the arithmetic runs in: that of the first input with a known type, otherwise of
   /// the first output, otherwise f32.

@@ -102,7 +102,7 @@ Estimate write_only(const OpView& op, const WorkRule& rule) {
 }
 
 Estimate gathered(const OpView& op, const WorkRule& rule) {
-  const double indices = op.bytes_read() - op.input(0).bytes();
+  const double indices = op.inputs_read() - op.input(0).bytes();
   return make_estimate(op, rule, rule.flops * op.output(0).elements(),
                        2 * op.bytes_written() + indices);
 }

@@ -543,7 +543,8 @@ function graph_builder:add_control_edge(src, dst) end
 ---@return berth.GraphBuilder
 function graph_builder:set_tensor(tensor, info) end
 
----Sets parameter bytes besides the parameter tensors that the op reads.
+---Sets bytes of weights besides the parameter tensors that the op reads. Unless its work is stated, or its type's rule
+---reads a part of them (as Gather), each step reads them all.
 ---@param op integer
 ---@param bytes integer
 ---@return berth.GraphBuilder

@@ -181,7 +181,9 @@ typedef struct berth_op_hints {
   size_t size;
   berth_text colocation;       /**< ops with the same text share a device */
   berth_text requested_device; /**< for constraints that respect it */
-  int64_t param_bytes;         /**< resident beside the parameters that the op reads */
+  /** Of weights beside the parameters that the op reads. Unless its work is stated, or its type's rule reads a part of
+   *  them (as Gather), each step reads them all. */
+  int64_t param_bytes;
 } berth_op_hints;
 #define BERTH_OP_HINTS_INIT \
   { sizeof(berth_op_hints), {0, 0}, {0, 0}, 0 }
@@ -218,7 +220,7 @@ BERTH_C_API berth_status berth_builder_attribute(berth_builder* builder, int32_t
                                                  berth_text name, const int64_t* numbers,
                                                  size_t count, berth_text text);
 /** Many ops with one output each, from arrays of `count`; the first op's id is given out. A null
- *  array = nothing is known. `cost_us` holds for any kind of device. */
+ *  array = nothing is known. `cost_us` holds for any kind of device, `param_bytes` as in berth_op_hints. */
 BERTH_C_API berth_status berth_builder_ops(berth_builder* builder, size_t count,
                                            const berth_text* names, const berth_text* types,
                                            const double* cost_us, const int64_t* output_bytes,

@@ -276,7 +276,8 @@ class BERTH_EXPORT GraphBuilder {
 
   /// Replaces everything known of a tensor.
   void set_tensor(TensorId tensor, TensorInfo info);
-  /// Bytes (>= 0) beside the parameter tensors that the op reads, such as optimizer slots.
+  /// Bytes (>= 0) of weights beside the parameter tensors that the op reads. Unless its work is stated, or its type's
+  /// rule reads a part of them (as Gather), each step reads them all.
   void set_param_bytes(OpId op, std::int64_t bytes);
   void set_colocation(OpId op, std::string colocation);
   /// The op gives the same outputs for the same inputs and does nothing else. The types of the

@@ -149,7 +149,8 @@ void count_grams(OpContext& op) {
 
 // --- Work ---------------------------------------------------------------------------------------
 
-/// Each row goes down every tree: a comparison and a choice at each node on its way.
+/// Each row goes down every tree: a comparison and a choice at each node on its way, and of the tables it reads those
+/// nodes alone.
 Estimate tree_work(const OpView& op, const WorkRule& rule) {
   const double rows = op.input(0).elements(0, -1);
   double nodes = static_cast<double>(op.integers("nodes_treeids").size());
@@ -161,7 +162,7 @@ Estimate tree_work(const OpView& op, const WorkRule& rule) {
   trees = trees > 0 ? trees : kTreesUnlisted;
   const double depth = nodes > 0 ? std::log2(nodes / trees + 1) : kDepthUnlisted;
   return work::make_estimate(op, rule, rule.flops * rows * trees * std::max(1.0, depth),
-                             work::all_bytes(op));
+                             op.inputs_read() + op.bytes_written());
 }
 
 /// A product of each row with as many coefficients as there are features, for each score.

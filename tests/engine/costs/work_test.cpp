@@ -316,5 +316,27 @@ TEST_CASE("an op without a rule is costed by its bytes") {
   CHECK_FALSE(has_work_rule(*OneOp{"Conv", {}, {}, {}, "berth"}.graph(), 0));
 }
 
+TEST_CASE("weights stated as bytes of an op are read as parameter tensors are") {
+  const auto bytes_of = [](const char* type, const std::vector<TensorInfo>& weights, std::int64_t stated) {
+    GraphBuilder builder("weights", "onnx");
+    const TensorId x = builder.add_output(builder.add_op("x", "Input"), tensor({2, 8}));
+    const OpId op = builder.add_op("op", type);
+    builder.add_input(op, x);
+    for (const TensorInfo& weight : weights) builder.add_input(op, builder.add_parameter(weight));
+    builder.add_output(op, tensor({2, 16}));
+    builder.set_param_bytes(op, stated);
+    const auto graph = builder.build();
+    return op_work(*graph, op).bytes;
+  };
+  const double weight_bytes = 8 * 16 * 4, x_bytes = 2 * 8 * 4, y_bytes = 2 * 16 * 4;
+  for (const char* type : {"my.domain.Mystery", "Softmax"}) {
+    CHECK(bytes_of(type, {tensor({8, 16})}, 0) == x_bytes + weight_bytes + y_bytes);
+    CHECK(bytes_of(type, {}, 8 * 16 * 4) == x_bytes + weight_bytes + y_bytes);
+  }
+  // Rules that read a part of what they are given, or nothing.
+  CHECK(bytes_of("Gather", {}, 8 * 16 * 4) == 2 * y_bytes);
+  CHECK(bytes_of("Reshape", {}, 8 * 16 * 4) == 0);
+}
+
 }  // namespace
 }  // namespace berth

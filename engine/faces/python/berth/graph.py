@@ -62,7 +62,7 @@ class Graph:
                     param_bytes: Any = None, count: Optional[int] = None, names: Optional[Sequence[str]] = None,
                     types: Optional[Sequence[str]] = None, name: str = "graph") -> "Graph":
         """Op dst[i] reads the output of op src[i]. Arrays by op: `cost_us` on any device, `output_bytes`,
-        `param_bytes`. `count` is needed only where no array by op says how many there are, and is then at most 2^20."""
+        `param_bytes` (weights, which each step reads). `count` is needed only where no array by op says how many there are, and is then at most 2^20."""
         columns = [each for each in (names, types, cost_us, output_bytes, param_bytes) if each is not None]
         if count is None and not columns:
             raise _c.InvalidArgument("how many ops there are is not known; give `count`, or an array by op")
