@@ -1,5 +1,5 @@
 // An answer at once: passes of a list scheduler by learned rules, the first from nothing, the others around the best
-// placement so far, until the budget ends. A pass decides all groups anew and takes about as long as two or three simulated
+// placement so far, until the budget ends or the lower bound is met. A pass decides all groups anew and takes about as long as two or three simulated
 // steps, in which a search tries as many single moves.
 #include <algorithm>
 #include <chrono>
@@ -109,6 +109,12 @@ class Decoders {
   double longest_s_ = 0;  // that a preparation took
 };
 
+/// What a placement proven best takes at the most, rounding included; 0 = nothing is known.
+double proven_us(const Evaluator& evaluator) {
+  constexpr double kRounding = 1e-9;
+  return evaluator.measures() ? 0 : lower_bound(evaluator.problem()).us * (1 + kRounding);
+}
+
 class InstantPolicy final : public Policy {
  public:
   explicit InstantPolicy(const Options& options)
@@ -146,8 +152,16 @@ class InstantPolicy final : public Policy {
     Decoders decoders(problem, spread_devices(problem, hosts_));
     const bool limited = passes_ > 0 || std::isfinite(context.budget_s);
     const std::int64_t most = passes_ > 0 ? passes_ : limited ? kNoLimit : kDefaultPasses;
-    double longest_s = 0;
+    double longest_s = 0, enough_us = 0;
     for (std::int64_t i = 0; i < most; ++i) {
+      // The bound takes as long as some ten passes: none for a budget that is about to end.
+      if (i == kDefaultPasses && 2 * seconds_since(began) < context.budget_s) {
+        enough_us = proven_us(evaluator);
+      }
+      if (!kept.empty() && kept.front().evaluation.feasible &&
+          kept.front().evaluation.objective_us <= enough_us) {
+        break;
+      }
       const Decoder::Pass pass = draw(i, kept, kOutputShares[share], random);
       const double needed_s = longest_s + decoders.preparation_s(pass.rule);
       const bool late = seconds_since(began) + needed_s > context.budget_s || context.stopped();
@@ -216,8 +230,8 @@ class InstantPolicy final : public Policy {
 constexpr OptionSpec kOptions[] = {
     {"passes", OptionType::integer, "0",
      "passes, for results that do not depend on the machine; 0: as many as the time budget allows, "
-     "or 64 "
-     "where there is none",
+     "or 64 where there is none; "
+     "a placement that meets the lower bound ends them too",
      OptionRange::at_least(0)},
     {"weights", OptionType::text, "",
      "a file of `berth learn`; empty = the rules that come with Berth, none = rules at random"},

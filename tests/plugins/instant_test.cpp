@@ -158,6 +158,19 @@ TEST_CASE("instant: every pass is evaluated once, and more of them are not worse
   CHECK(passes(problem, 1, {}, context).evaluation.objective_us <= before_us);
 }
 
+TEST_CASE("instant: passes end once the placement is proven best, also within auto") {
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "x"}}, {{{10}}, {{10}}, {{1}}}, {{0, 2, 40}, {1, 2, 40}});
+  REQUIRE(lower_bound(*problem).us == doctest::Approx(passes(problem, 64).evaluation.objective_us));
+  CHECK(passes(problem, 100'000).evaluations < 100);
+  Engine engine({test::plugin_folder()});
+  for (const char* policy : {"instant", "auto"}) {
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    const PlaceResult result = place(*engine.make_policy(policy, {}), *evaluator, {}, /*budget_s=*/1e9);
+    CHECK(result.end == SearchEnd::proven);
+  }
+}
+
 TEST_CASE("instant: problems that leave little or no choice") {
   const auto on_one = layered(300, 1);
   CHECK(passes(on_one, 2).placement == Placement(300, 0));
