@@ -596,8 +596,8 @@ function graph_builder:set_cost(op, us, kind) end
 ---@return integer
 function graph_builder:op_count() end
 
----Checks the whole graph and freezes it. The builder is empty afterwards. Pure ops that depend on
----parameters alone become constants of the step, unless `fold` = false.
+---Checks the whole graph and freezes it. The builder is empty afterwards, for another graph of the same
+---name and dialect. Pure ops that depend on parameters alone become constants of the step, unless `fold` = false.
 ---@param options? { fold?: boolean }
 ---@return berth.Graph
 function graph_builder:build(options) end

@@ -135,6 +135,47 @@ static void test_bulk(void) {
   berth_release(graph);
 }
 
+/* Groups of a graph of three ops, the first of which is known to be pure and reads a parameter. */
+static int64_t placed_of_three(berth_engine* engine, berth_builder* builder) {
+  berth_tensor tensor = BERTH_TENSOR_INIT;
+  berth_array groups = BERTH_ARRAY_INIT;
+  berth_graph* graph = NULL;
+  berth_cluster* cluster = NULL;
+  berth_problem* problem = NULL;
+  const int64_t shape[] = {1024, 1024};
+  int32_t weight, op, out;
+  tensor.dtype = BERTH_TEXT("f32");
+  tensor.shape = shape;
+  tensor.rank = 2;
+  OK(berth_builder_parameter(builder, &tensor, &weight));
+  OK(berth_builder_op(builder, BERTH_TEXT("relu"), BERTH_TEXT("Relu"), &op));
+  OK(berth_builder_input(builder, op, weight));
+  OK(berth_builder_output(builder, op, &tensor, &out));
+  OK(berth_builder_op(builder, BERTH_TEXT("x"), BERTH_TEXT("Input"), &op));
+  OK(berth_builder_output(builder, op, &tensor, &weight));
+  OK(berth_builder_op(builder, BERTH_TEXT("sum"), BERTH_TEXT("Add"), &op));
+  OK(berth_builder_input(builder, op, out));
+  OK(berth_builder_input(builder, op, weight));
+  OK(berth_builder_finish(builder, &graph));
+  OK(berth_cluster_new(NULL, text(kCluster), &cluster));
+  OK(berth_problem_new(engine, graph, cluster, NULL, &problem));
+  OK(berth_problem_array(problem, BERTH_TEXT("param_bytes"), &groups));
+  berth_release(problem);
+  berth_release(cluster);
+  berth_release(graph);
+  return groups.shape[0];
+}
+
+/* The dialect stays, and what was said of one graph does not hold for the next. */
+static void test_builder_again(berth_engine* engine) {
+  berth_builder* builder = NULL;
+  OK(berth_builder_new(BERTH_TEXT("g"), BERTH_TEXT("onnx"), &builder));
+  OK(berth_builder_no_fold(builder));
+  CHECK(placed_of_three(engine, builder) == 3);
+  CHECK(placed_of_three(engine, builder) == 2);
+  berth_release(builder);
+}
+
 static void test_place(berth_engine* engine) {
   berth_graph* graph = diamond();
   berth_cluster* cluster = NULL;
@@ -363,6 +404,7 @@ int main(void) {
 
   test_graph();
   test_bulk();
+  test_builder_again(engine);
   test_place(engine);
   test_compare_and_cancel(engine);
   test_settings();

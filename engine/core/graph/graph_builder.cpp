@@ -44,6 +44,11 @@ constexpr auto kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::ma
 }  // namespace
 
 struct GraphBuilder::State {
+  State(std::string name, std::string dialect) {
+    data->name = std::move(name);
+    data->dialect = std::move(dialect);
+  }
+
   std::unique_ptr<Graph::Data> data = std::make_unique<Graph::Data>();
   std::vector<std::vector<std::int64_t>> shapes;
   Pending<TensorId> inputs;
@@ -90,10 +95,7 @@ struct GraphBuilder::State {
 };
 
 GraphBuilder::GraphBuilder(std::string name, std::string dialect)
-    : state_(std::make_unique<State>()) {
-  state_->data->name = std::move(name);
-  state_->data->dialect = std::move(dialect);
-}
+    : state_(std::make_unique<State>(std::move(name), std::move(dialect))) {}
 GraphBuilder::~GraphBuilder() = default;
 GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
@@ -377,8 +379,9 @@ void GraphBuilder::State::sum_outputs() {
 
 std::shared_ptr<const Graph> GraphBuilder::build() {
   // A graph that breaks the rules leaves nothing behind either.
-  static_cast<void>(of(state_));
-  const std::unique_ptr<State> built = std::exchange(state_, std::make_unique<State>());
+  const Graph::Data& whole = *of(state_).data;
+  const std::unique_ptr<State> built =
+      std::exchange(state_, std::make_unique<State>(whole.name, whole.dialect));
   State& state = *built;
   Graph::Data& data = *state.data;
   data.inputs = gather(std::move(state.inputs), state.op_count());

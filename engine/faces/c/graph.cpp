@@ -270,8 +270,9 @@ berth_status berth_builder_finish(berth_builder* builder, berth_graph** out) {
     berth_graph*& made = c::required(out, "out");
     the.first_output.clear();
     const std::vector<Graph::State> states = std::exchange(the.states, {});
+    const bool folds = std::exchange(the.folds, true);
     auto graph = the.builder.build();
-    if (the.folds) graph = ops::fold_constants(std::move(graph));
+    if (folds) graph = ops::fold_constants(std::move(graph));
     check_states(*graph, states);
     if (!states.empty()) graph = graph->with_states(states);
     made = new berth_graph(ops::add_states(std::move(graph), {}, true));

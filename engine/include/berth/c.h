@@ -240,7 +240,8 @@ BERTH_C_API berth_status berth_builder_pure(berth_builder* builder, int32_t op);
 /** Ops that depend on parameters alone stay in the step. Otherwise they are constants of it: pure ops
  *  that read nothing else take no time, and what they give resides where it is read. */
 BERTH_C_API berth_status berth_builder_no_fold(berth_builder* builder);
-/** Checks and freezes the graph. The builder is empty afterwards, whatever the outcome. */
+/** Checks and freezes the graph. The builder is empty afterwards, whatever the outcome, for another graph of the same
+ *  name and dialect. */
 BERTH_C_API berth_status berth_builder_finish(berth_builder* builder, berth_graph** out);
 
 /** A model file that a frontend knows, or a .graph.json. */

@@ -291,8 +291,8 @@ class BERTH_EXPORT GraphBuilder {
 
   [[nodiscard]] OpId op_count() const noexcept;
 
-  /// Validates the graph and freezes it. The builder is empty afterwards. Throws
-  /// Error(invalid_graph) naming the op and the fix.
+  /// Validates the graph and freezes it. The builder is empty afterwards, for another graph of the same name and
+  /// dialect. Throws Error(invalid_graph) naming the op and the fix.
   [[nodiscard]] std::shared_ptr<const Graph> build();
 
  private:

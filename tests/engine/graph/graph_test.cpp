@@ -203,5 +203,16 @@ TEST_CASE("GraphBuilder: one that was moved from says so, and one that failed is
   CHECK(second.build()->op_count() == 1);
 }
 
+TEST_CASE("GraphBuilder: one that has built makes graphs of the same name and dialect") {
+  GraphBuilder builder("g", "onnx");
+  builder.add_op("a", "Relu");
+  CHECK(builder.build()->dialect() == "onnx");
+  CHECK(builder.op_count() == 0);
+  builder.add_op("a", "Relu");
+  const auto second = builder.build();
+  CHECK(second->name() == "g");
+  CHECK(second->dialect() == "onnx");
+}
+
 }  // namespace
 }  // namespace berth
