@@ -133,6 +133,14 @@ static void test_graphs(void) {
           berth_builder_ops(builder, 2, names, NULL, costs, NULL, NULL, NULL));
   REFUSED(BERTH_INVALID_GRAPH, "entry 1",
           berth_builder_ops(builder, 2, names, NULL, NULL, sizes, NULL, NULL));
+  const berth_text unreadable[] = {BERTH_TEXT("c"), {bad[0], strlen(bad[0])}};
+  REFUSED(BERTH_INVALID_ARGUMENT, "give UTF-8",
+          berth_builder_ops(builder, 2, unreadable, NULL, NULL, NULL, NULL, NULL));
+  REFUSED(BERTH_INVALID_ARGUMENT, "give UTF-8",
+          berth_builder_ops(builder, 2, names, unreadable, NULL, NULL, NULL, NULL));
+  int32_t next = -1;
+  OK(berth_builder_ops(builder, 1, (const berth_text[]){BERTH_TEXT("c")}, NULL, NULL, NULL, NULL, &next));
+  CHECK(next == b + 1); /* nothing was added by what was refused */
   REFUSED(BERTH_INVALID_ARGUMENT, "names is null",
           berth_builder_ops(builder, 2, NULL, NULL, NULL, NULL, NULL, NULL));
   REFUSED(BERTH_INVALID_ARGUMENT, "edge #1", berth_builder_edges(builder, 2, src, dst));

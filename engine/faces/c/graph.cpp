@@ -1,7 +1,9 @@
 #include "berth/graph.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "berth/cluster.h"
 #include "berth/costs.h"
@@ -206,8 +208,11 @@ berth_status berth_builder_ops(berth_builder* builder, size_t count, const berth
   return c::guarded([&] {
     berth_builder& the = c::get(builder);
     const auto all_names = c::array(names, count, "names");
+    std::vector<std::pair<std::string, std::string>> named;  // with its type
+    named.reserve(count);
     // Errors in the arrays are reported before anything is added.
     for (std::size_t i = 0; i < count; ++i) {
+      named.emplace_back(c::string(all_names[i]), types == nullptr ? "" : c::string(types[i]));
       if (cost_us != nullptr && !(std::isfinite(cost_us[i]) && cost_us[i] >= 0)) {
         throw Error(ErrorCode::invalid_graph,
                     cat("op '", c::view(all_names[i]), "' (entry ", i, ") states a cost of ",
@@ -222,8 +227,7 @@ berth_status berth_builder_ops(berth_builder* builder, size_t count, const berth
     }
     const OpId begin = the.builder.op_count();
     for (std::size_t i = 0; i < count; ++i) {
-      const OpId op = add_op(the, c::string(all_names[i]),
-                             types == nullptr ? std::string() : c::string(types[i]));
+      const OpId op = add_op(the, std::move(named[i].first), std::move(named[i].second));
       TensorInfo info;
       if (output_bytes != nullptr) info.bytes = output_bytes[i];
       static_cast<void>(add_output(the, op, std::move(info), {}));

@@ -220,7 +220,8 @@ BERTH_C_API berth_status berth_builder_attribute(berth_builder* builder, int32_t
                                                  berth_text name, const int64_t* numbers,
                                                  size_t count, berth_text text);
 /** Many ops with one output each, from arrays of `count`; the first op's id is given out. A null
- *  array = nothing is known. `cost_us` holds for any kind of device, `param_bytes` as in berth_op_hints. */
+ *  array = nothing is known. `cost_us` holds for any kind of device, `param_bytes` as in berth_op_hints. All are checked
+ *  before any is added. */
 BERTH_C_API berth_status berth_builder_ops(berth_builder* builder, size_t count,
                                            const berth_text* names, const berth_text* types,
                                            const double* cost_us, const int64_t* output_bytes,
