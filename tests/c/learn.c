@@ -57,6 +57,28 @@ static void test_problem(berth_problem* problem) {
   REFUSED(BERTH_INVALID_ARGUMENT, "6 ops", berth_problem_read(problem, BERTH_TEXT("{}"), devices, 5));
 }
 
+/* The dimensions of rows are there where there are no rows. */
+static void test_no_edges(void) {
+  const berth_text names[] = {BERTH_TEXT("a"), BERTH_TEXT("b")};
+  const double costs[] = {1, 1};
+  berth_builder* builder = NULL;
+  berth_graph* graph = NULL;
+  berth_cluster* cluster = NULL;
+  berth_problem* problem = NULL;
+  berth_array edges = BERTH_ARRAY_INIT;
+  OK(berth_builder_new(BERTH_TEXT("apart"), BERTH_TEXT(""), &builder));
+  OK(berth_builder_ops(builder, 2, names, NULL, costs, NULL, NULL, NULL));
+  OK(berth_builder_finish(builder, &graph));
+  OK(berth_cluster_new(NULL, BERTH_TEXT("k80x2"), &cluster));
+  OK(berth_problem_new(engine, graph, cluster, NULL, &problem));
+  OK(berth_problem_array(problem, BERTH_TEXT("edges"), &edges));
+  CHECK(edges.rank == 2 && edges.shape[0] == 0 && edges.shape[1] == 2);
+  berth_release(problem);
+  berth_release(cluster);
+  berth_release(graph);
+  berth_release(builder);
+}
+
 static void test_result(berth_problem* problem) {
   const int32_t devices[6] = {1, 1, 1, 2, 2, 2};
   int32_t again[6] = {0};
@@ -318,6 +340,7 @@ int main(void) {
   OK(berth_engine_register(engine, &asks));
   berth_problem* problem = row_of_six();
   test_problem(problem);
+  test_no_edges();
   test_result(problem);
   test_evaluator(problem);
   test_environment(problem);

@@ -281,15 +281,17 @@ berth_status berth_environment_array(const berth_environment* environment, berth
     const auto n = static_cast<std::int64_t>(seen.count);
     const auto groups = static_cast<std::int64_t>(seen.groups);
     const auto devices = static_cast<std::int64_t>(seen.devices);
-    c::give_array({{"groups", c::rows(seen.of_groups, {n, groups})},
-                   {"devices", c::rows(seen.of_devices, {n, devices})},
-                   {"allowed", c::rows(seen.allowed, {n})},
+    const auto of_group = static_cast<std::int64_t>(the.observer.group_width());
+    const auto of_device = static_cast<std::int64_t>(the.observer.device_width());
+    c::give_array({{"groups", c::rows(seen.of_groups, {n, groups, of_group})},
+                   {"devices", c::rows(seen.of_devices, {n, devices, of_device})},
+                   {"allowed", c::rows(seen.allowed, {n, devices})},
                    {"current", c::rows(seen.current)},
-                   {"placement", c::rows(seen.placement, {n})},
+                   {"placement", c::rows(seen.placement, {n, groups})},
                    {"objective_us", c::rows(seen.objective_us)},
                    {"excess_bytes", c::rows(seen.excess_bytes)},
                    {"feasible", c::rows(seen.feasible)},
-                   {"alternatives", c::rows(seen.alternatives, {n})}},
+                   {"alternatives", c::rows(seen.alternatives, {n, devices})}},
                   name, array);
   });
 }

@@ -1,6 +1,7 @@
 // Shared by all functions of berth/c.h: objects, texts, options by size, and no exceptions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -81,21 +82,18 @@ constexpr const char* dtype_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return "i64";
   if constexpr (std::is_same_v<T, std::uint8_t>) return "u8";
 }
-/// `values` must outlive the array: an object's, or static. The last dimension follows from the others.
+/// `values` must outlive the array: an object's, or static. `shape` is all dimensions, since without rows nothing says
+/// how long one would be; empty = one dimension.
 template <typename T>
-Array rows(std::span<const T> values, std::initializer_list<std::int64_t> first = {}) {
-  Array array{values.data(), dtype_of<T>(), {1, 1, 1}, 0};
-  auto rest = static_cast<std::int64_t>(values.size());
-  for (const std::int64_t extent : first) {
-    array.shape[static_cast<std::size_t>(array.rank++)] = extent;
-    rest = extent > 0 ? rest / extent : 0;
-  }
-  array.shape[static_cast<std::size_t>(array.rank++)] = rest;
+Array rows(std::span<const T> values, std::initializer_list<std::int64_t> shape = {}) {
+  Array array{values.data(), dtype_of<T>(), {static_cast<std::int64_t>(values.size()), 1, 1}, 1};
+  std::copy(shape.begin(), shape.end(), array.shape.begin());
+  if (shape.size() > 0) array.rank = static_cast<std::int32_t>(shape.size());
   return array;
 }
 template <typename T>
-Array rows(const std::vector<T>& values, std::initializer_list<std::int64_t> first = {}) {
-  return rows(std::span<const T>(values), first);
+Array rows(const std::vector<T>& values, std::initializer_list<std::int64_t> shape = {}) {
+  return rows(std::span<const T>(values), shape);
 }
 /// The array of that name. Throws Error(invalid_argument) that lists all names.
 using NamedArrays = std::initializer_list<std::pair<std::string_view, Array>>;

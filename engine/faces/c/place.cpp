@@ -244,11 +244,12 @@ berth_status berth_problem_array(const berth_problem* problem, berth_text name,
     const berth_problem& the = c::get(problem);
     const Groups& groups = the.task.problem->groups();
     const berth_problem::Facts& facts = the.facts();
+    const DeviceId devices = the.task.problem->cluster().device_count();
     c::give_array({{"groups", c::rows(groups.map())},
-                   {"cost_us", c::rows(facts.cost_us, {groups.count()})},
+                   {"cost_us", c::rows(facts.cost_us, {groups.count(), devices})},
                    {"param_bytes", c::rows(facts.param_bytes)},
                    {"memory_bytes", c::rows(facts.memory_bytes)},
-                   {"edges", c::rows(facts.edges, {std::ssize(facts.edge_bytes)})},
+                   {"edges", c::rows(facts.edges, {std::ssize(facts.edge_bytes), 2})},
                    {"edge_bytes", c::rows(facts.edge_bytes)}},
                   name, array);
   });
