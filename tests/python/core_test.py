@@ -374,6 +374,9 @@ class Wrong(unittest.TestCase):
         self.refused("polcy", lambda: chain(polcy="topo"), berth.InvalidFile)
         self.refused("settled", lambda: chain().place(groups=3))
         self.refused("settled", lambda: berth.place(chain(), "k80x4"))
+        self.refused("settled", lambda: berth.simulate(chain(), [1] * 8, batch=2))
+        for late in (lambda: chain().place(polcy="topo"), lambda: berth.simulate(chain(), [1] * 8, polcy="topo")):
+            self.refused("unknown key 'polcy'; did you mean 'policy'", late, berth.InvalidFile)
         self.refused("JSON", lambda: chain(cluster_of=object()))
         self.refused("is no model", lambda: berth.place(3, "k80x2"))
         self.refused("no array", lambda: chain().array("weights"))

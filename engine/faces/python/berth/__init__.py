@@ -17,7 +17,7 @@ from ._c import (Cancelled, Error, Infeasible, InvalidArgument, InvalidFile, Inv
 from .evaluate import DEVICE_FEATURES, GROUP_FEATURES, Batch, Episodes, Evaluator, features
 from .graph import Graph
 from .policy import Search, policy, register
-from .problem import Comparison, Engine, Problem, Result, VllmPlan, report
+from .problem import Comparison, Engine, Problem, Result, VllmPlan, refuse_late, report
 
 __all__ = ["Batch", "Cancelled", "Comparison", "DEVICE_FEATURES", "Engine", "Episodes", "Error", "Evaluator",
            "GROUP_FEATURES", "Graph", "IOFailure", "Infeasible", "InvalidArgument", "InvalidFile", "InvalidGraph",
@@ -63,8 +63,7 @@ def compare(model: Any, cluster: Any = None, policies: Optional[Sequence[str]] =
 def simulate(model: Any, placement: Any, cluster: Any = None, **choices: Any) -> Result:
     """One step of a placement: an array of devices by op, a dictionary of names, a berth.placement/1 file, or a Result."""
     problem, rest = _problem(model, cluster, choices)
-    if rest:
-        raise InvalidArgument(f"'{next(iter(rest))}' is settled when a problem is made; give it to berth.Problem")
+    refuse_late(rest, "give it to berth.Problem")
     return problem.simulate(placement)
 
 

@@ -76,6 +76,13 @@ class Engine:
         return [each["name"] for each in self.describe()["plugins"] if each["kind"] == "policy"]
 
 
+def refuse_late(choices: Mapping[str, Any], hint: str) -> None:
+    """Keys that come too late; of one that does not exist the engine says so, and which are like it."""
+    if choices:
+        Engine(**choices)
+        raise _c.InvalidArgument(f"'{next(iter(choices))}' is settled when a problem is made; {hint}")
+
+
 class _Interrupt:
     """Ctrl-C asks the search to end; pressed again, it does what it always does."""
 
@@ -194,10 +201,8 @@ class Problem:
 
     def engine(self, **choices: Any) -> Engine:
         """One for a search of this problem, under the settings that it was made with."""
-        wrong = [key for key in choices if key not in SEARCH_KEYS]
-        if wrong:
-            raise _c.InvalidArgument(f"'{wrong[0]}' is settled when a problem is made; a search of it takes "
-                                     f"{', '.join(sorted(SEARCH_KEYS))}")
+        refuse_late({key: value for key, value in choices.items() if key not in SEARCH_KEYS},
+                    f"a search of it takes {', '.join(sorted(SEARCH_KEYS))}")
         merged = dict(self._choices)
         if choices.get("policy") is not None:  # options belong to their policy
             merged.pop("options", None)
