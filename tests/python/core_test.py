@@ -333,6 +333,8 @@ class Batches(unittest.TestCase):
             episodes.step([1, 1, 1])
         start = episodes.reset(1, initial=[[2] * 10])["placement"]
         self.assertTrue((start == 2).all())
+        with self.assertRaisesRegex(berth.InvalidArgument, "no placement to start from"):
+            episodes.reset(1, initial=np.zeros((0, 10), int))
         self.assertIn("ends_later", berth.features()["devices"])
 
 

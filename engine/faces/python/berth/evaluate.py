@@ -127,6 +127,8 @@ class Episodes(_Single):
         rows = None
         if initial is not None:
             rows = _c.integers(initial, [None, self.problem.group_count], "initial")
+            if len(rows) == 0:
+                raise _c.InvalidArgument("initial holds no placement to start from; give at least one, or None for `start`")
         traversal, start = self._order
         given = _c.EpisodesOptions(c.sizeof(_c.EpisodesOptions), self.count, _c.whole(seed, "the seed", 0, (1 << 64) - 1), traversal,
                             start, _c.pointer(rows, c.c_int32), 0 if rows is None else len(rows))
