@@ -271,19 +271,19 @@ class Policies(unittest.TestCase):
             return place
 
         names = ["py-lines", "py-next", "single"]
-        for name, error in zip(names, (ValueError("first\nsecond: line\r\nthird"), KeyError("of the next"))):
+        for name, error in zip(names, (ValueError("first\nsecond: line\r\nthird\x0cpage: two\u2028"), KeyError("of the next"))):
             berth.register(name, fails(error))
         failures = chain().compare(names).failures
-        self.assertRegex(failures["py-lines"], "ValueError: first second: line *third$")
+        self.assertRegex(failures["py-lines"], "ValueError: first second: line *third\x0cpage: two\u2028$")
         self.assertRegex(failures["py-next"], "KeyError: 'of the next'$")
 
     def test_a_note_of_two_lines_is_one(self):
         def says(search):
-            search.say("one\ntwo")
+            search.say("one\ntwo\u2028three")
             return [1] * search.groups
 
         berth.register("py-says", says)
-        self.assertIn("one two", chain().place(policy="py-says").notes)
+        self.assertIn("one two\u2028three", chain().place(policy="py-says").notes)
 
     def test_a_name_of_an_installed_policy_is_taken(self):
         with self.assertRaisesRegex(berth.InvalidArgument, "there is a policy 'heft' already"):

@@ -48,6 +48,11 @@ def settings_json(choices: Mapping[str, Any]) -> str:
                                  "dictionaries") from None
 
 
+def _lines(words: str) -> List[str]:
+    """What the library gives by line. str.splitlines also breaks at form feeds and the like within one."""
+    return [line for line in words.split("\n") if line]
+
+
 class Engine:
     """Plugins and settings. `settings` is a dictionary or a file of berth.settings/1; what BERTH_CONFIG names is
     stronger than it, and `choices`, the same keys, are stronger than both."""
@@ -260,7 +265,7 @@ class Problem:
         results, statuses, messages = (c.c_void_p * len(names))(), (c.c_int32 * len(names))(), _c.GivenText()
         hooks.run("compare", engine.handle, self.handle, names, len(names), hooks.options,
                   c.cast(results, c.POINTER(c.c_void_p)), statuses, messages)
-        told = iter(str(messages).splitlines())
+        told = iter(_lines(str(messages)))
         rows: List[Result] = []
         failures: Dict[str, str] = {}
         for name, handle in zip(names, results):
@@ -328,7 +333,7 @@ class Result:
     trace = property(lambda self: self._text("trace"), doc="The step for Perfetto and chrome://tracing, JSON.")
     placement = property(lambda self: self._text("placement"), doc="berth.placement/1, JSON.")
     text = property(lambda self: self._text("report"), doc="Figures, gap to the bound, and advice, for people.")
-    notes = property(lambda self: self._text("notes").splitlines(), doc="What a user should know, as sentences.")
+    notes = property(lambda self: _lines(self._text("notes")), doc="What a user should know, as sentences.")
 
     @property
     def gap(self) -> float:
