@@ -14,6 +14,8 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
+import weakref
 
 from support import MODELS, chain
 
@@ -172,6 +174,28 @@ class Placing(unittest.TestCase):
             chain(64).place(policy="mcmc", options={"moves": 10**6}, progress=bad)
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             chain(64).place(policy="mcmc", options={"moves": 10**6}, should_stop=bad)
+
+    def test_what_callbacks_throw_leaves_no_result_behind(self):
+        def bad():
+            raise ZeroDivisionError("mine")
+
+        held, takes = [], berth._c.Object.take
+
+        def take(handle):
+            taken = takes(handle)
+            held.append(weakref.ref(taken))
+            return taken
+
+        def search(run):
+            with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+                run()
+
+        with unittest.mock.patch.object(berth._c.Object, "take", take):
+            search(lambda: chain().place(policy="heft", should_stop=bad))
+            search(lambda: chain().compare(["heft", "topo"], should_stop=bad))
+        gc.collect()
+        self.assertTrue(held)
+        self.assertFalse([each for each in held if each() is not None])
 
     def test_the_interpreter_runs_beside_a_search(self):
         counted, ended = [0], threading.Event()

@@ -153,14 +153,14 @@ class _Hooks:
             self._raise(error)
         except _c.Error as error:
             self._raise(error)
+
+    def told(self, results: List["Result"]) -> None:
+        """What the callbacks threw, once the results have an owner, which ends them. A search that ended by itself, or never
+        asks, has not seen Ctrl-C: the result of the last says so nevertheless."""
         if self.failure is not None:
             raise self.failure
-
-    def told(self, result: "Result") -> "Result":
-        """A search that ended by itself, or never asks, has not seen Ctrl-C: its result says so nevertheless."""
-        if self.interrupt.asked:
-            result._summary.end = ENDS.index("cancelled")
-        return result
+        if self.interrupt.asked and results:
+            results[-1]._summary.end = ENDS.index("cancelled")
 
     def _raise(self, error: _c.Error) -> None:
         failure = self.failure or _policy.take_failure()
@@ -254,7 +254,9 @@ class Problem:
         hooks = _Hooks(None if initial is None else self.read(initial), progress, should_stop)
         engine, out = self.engine(**choices), _c.Handle()
         hooks.run("place", engine.handle, self.handle, hooks.options, out)
-        return hooks.told(Result(self, _c.Object.take(out.value)))
+        result = Result(self, _c.Object.take(out.value))
+        hooks.told([result])
+        return result
 
     def compare(self, policies: Optional[Sequence[str]] = None, *, progress: Any = None, should_stop: Any = None,
                 **choices: Any) -> "Comparison":
@@ -273,8 +275,7 @@ class Problem:
                 rows.append(Result(self, _c.Object.take(handle)))
             else:
                 failures[name.data.decode()] = next(told, "").partition(": ")[2]
-        if rows:
-            hooks.told(rows[-1])  # what ran last
+        hooks.told(rows)
         rows.sort(key=lambda row: (not row.feasible, row.objective_us))
         return Comparison(rows, failures)
 
