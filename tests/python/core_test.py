@@ -76,6 +76,21 @@ class Placing(unittest.TestCase):
         self.assertFalse(rows.flags.c_contiguous)
         self.assertEqual(berth.Evaluator(problem).batch(rows).objective_us.shape, (3,))
 
+    def test_a_result_of_another_problem_is_read_by_names(self):
+        def machine(*kinds):
+            links = [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 1}]
+            return {"format": "berth.cluster/1", "name": "two", "links": links,
+                    "devices": [{"name": kind, "kind": kind} for kind in kinds]}
+
+        graph = berth.Graph.from_arrays([0], [1], cost_us=[1, 1], output_bytes=[8, 8], names=["a", "b"])
+        result = berth.Problem(graph, machine("fast", "slow")).simulate([0, 1])
+        turned = berth.Problem(graph, machine("slow", "fast"))
+        self.assertEqual(turned.simulate(result).assignment, {"a": "fast", "b": "slow"})
+        self.assertEqual(turned.place(policy="topo", initial=result).feasible, True)
+        other = berth.Graph.from_arrays([0], [1], cost_us=[1, 1], names=["p", "q"])
+        with self.assertRaisesRegex(berth.InvalidFile, "graph 'graph' has no such op"):
+            berth.Problem(other, machine("fast", "slow")).simulate(result)
+
     def test_comparison(self):
         problem = chain()
         found = berth.compare(problem, policies=["topo", "single", "no-such"])

@@ -217,7 +217,9 @@ class Problem:
     def read(self, placement: Any) -> np.ndarray:
         """A device for every op: from an array, a dictionary of names, a berth.placement/1 file, or a Result."""
         names, count = self.graph.names, len(self.graph)
-        if isinstance(placement, Result):
+        if isinstance(placement, Result):  # of another problem: its numbers may mean other ops and devices
+            if placement.problem is not self:
+                return self._parsed(placement.placement)
             placement = placement.devices
         if isinstance(placement, Mapping):
             by_name = {device: i for i, device in enumerate(self.devices)}
@@ -233,10 +235,14 @@ class Problem:
                 words = pathlib.Path(placement).read_text(encoding="utf-8")
             except (OSError, ValueError) as error:
                 raise _c.NotFound(f"the placement '{placement}' cannot be read: {error}") from None
-            devices = np.zeros(count, np.int32)
-            _c.call("problem_read", self.handle, _c.text(words), _c.pointer(devices, c.c_int32), count)
-            return devices
+            return self._parsed(words)
         return _c.integers(placement, [count], "devices")
+
+    def _parsed(self, words: str) -> np.ndarray:
+        """Of berth.placement/1."""
+        devices = np.zeros(len(self.graph), np.int32)
+        _c.call("problem_read", self.handle, _c.text(words), _c.pointer(devices, c.c_int32), len(devices))
+        return devices
 
     def simulate(self, placement: Any) -> "Result":
         """One step of a placement, and its figures; see `read` for what a placement may be."""
