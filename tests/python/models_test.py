@@ -33,6 +33,19 @@ class Models(unittest.TestCase):
         self.assertEqual(peaks({"bytes": 400}, {"bytes": 300}), [0, 700, 700])
         self.assertEqual(peaks({"bytes": 400}, {}), [0, 1400, 1400])
 
+    def test_flops_make_no_bytes_free(self):
+        def costs(**about):
+            graph = networkx.DiGraph()
+            graph.add_node("in", output_bytes=10**7, cost_us=0)
+            graph.add_node("layer", output_bytes=10**6, param_bytes=10**8, **about)
+            graph.add_node("out", cost_us=0)
+            graph.add_edge("in", "layer")
+            graph.add_edge("layer", "out", bytes=10**9)
+            return berth.Problem(graph, "k80x2").array("cost_us")[1].tolist()
+
+        for with_flops, without in zip(costs(flops=1), costs()):
+            self.assertAlmostEqual(with_flops, without)
+
     def test_networkx(self):
         graph = networkx.DiGraph(name="diamond")
         graph.add_node("in", cost_us=10, output_bytes=1000)

@@ -84,7 +84,8 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: Any) -> "Graph":
         """Nodes are ops. They may have cost_us (a number, or one by kind of device), flops, output_bytes,
-        param_bytes and type; an edge may have bytes of its own instead of the node's output_bytes."""
+        param_bytes (weights, which each step reads) and type; an edge may have bytes of its own instead of the node's
+        output_bytes. An op with flops reads its inputs and weights, and writes its outputs, as one without has to."""
         if not (hasattr(graph, "is_directed") and graph.is_directed()):
             raise _c.InvalidArgument("the graph has no directions; give a networkx.DiGraph whose edges point from "
                                      "producer to reader")
@@ -96,13 +97,21 @@ class Graph:
             return np.array([_c.whole(about.get(key, 0), f"{key} of {node!r}", 0, 1 << 62) for node, about in nodes],
                             np.int64)
 
-        outputs = column("output_bytes")
+        outputs, weights = column("output_bytes"), column("param_bytes")
         edges = list(graph.edges(data=True))
+        sizes = [None if "bytes" not in about else _c.whole(about["bytes"], f"bytes of the edge {source!r} -> {target!r}",
+                                                            0, 1 << 62) for source, target, about in edges]
         # Nobody reads the output of a node whose edges all have bytes: beside these it would last to the step's end.
         for node in {source for source, _, _ in edges} - {source for source, _, about in edges if "bytes" not in about}:
             outputs[index[node]] = 0
         builder.ops(len(nodes), [str(node) for node, _ in nodes], [str(about.get("type", "")) for _, about in nodes],
-                    None, outputs, column("param_bytes"))
+                    None, outputs, weights)
+        moved = outputs + weights.astype(np.float64)  # read and written by each op
+        for source, target in {(source, target) for (source, target, _), size in zip(edges, sizes) if size is None}:
+            moved[index[target]] += outputs[index[source]]
+        for (source, target, _), size in zip(edges, sizes):
+            moved[index[source]] += size or 0
+            moved[index[target]] += size or 0
         for i, (node, about) in enumerate(nodes):
             costs = about.get("cost_us")
             for kind, us in (costs.items() if isinstance(costs, dict) else [("", costs)]):
@@ -111,14 +120,12 @@ class Graph:
                             _c.real(us, f"cost_us of {node!r}"))
             if "flops" in about:
                 flops = _c.real(about["flops"], f"flops of {node!r}")
-                _c.call("builder_work", builder.handle, i,
-                        _c.Work(c.sizeof(_c.Work), flops, about["output_bytes"] if "output_bytes" in about else 0, 1))
+                _c.call("builder_work", builder.handle, i, _c.Work(c.sizeof(_c.Work), flops, moved[i], 1))
         plain = []
-        for source, target, about in edges:
-            if "bytes" not in about:
+        for (source, target, _), size in zip(edges, sizes):
+            if size is None:
                 plain.append((index[source], index[target]))
                 continue
-            size = _c.whole(about["bytes"], f"bytes of the edge {source!r} -> {target!r}", 0, 1 << 62)
             tensor, out = _c.Tensor(size=c.sizeof(_c.Tensor), rank=-1, bytes=size), c.c_int32()
             _c.call("builder_output", builder.handle, index[source], tensor, out)
             _c.call("builder_input", builder.handle, index[target], out.value)
