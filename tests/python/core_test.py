@@ -155,6 +155,16 @@ class Placing(unittest.TestCase):
         page = berth.report(plan)
         self.assertIn("<html", page)
 
+    def test_what_a_tool_cannot_have_names_the_search_for_it(self):
+        choices = {"dims": {"batch": 1, "sequence": 64}, "policy": "round_robin"}
+        anywhere = berth.place(MODELS / "gpt2.onnx", "rtx4090+rtx4060", **choices)
+        with self.assertRaisesRegex(berth.Unsupported, '; a search with the setting "tool": "accelerate" looks for a plan'):
+            anywhere.device_map
+        # The first example of the README.
+        plan = berth.place(MODELS / "gpt2.onnx", "rtx4090+rtx4060", tool="accelerate", threads=1, moves=1000,
+                           dims=choices["dims"])
+        self.assertTrue(any(name.startswith("transformer") for name in plan.device_map))
+
     def test_a_plan_for_vllm(self):
         model, choices = MODELS / "gpt2.onnx", {"dims": {"batch": 1, "sequence": 64}, "budget": "2s", "threads": 1}
         one = berth.place(model, "2xrtx3090", tool="vllm", **choices).vllm

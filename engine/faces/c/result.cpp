@@ -129,6 +129,17 @@ std::string explained(const Outcome& outcome, OpId op) {
   return text;
 }
 
+/// How to get a plan that has the form, where a tool takes it that has it to itself: tables have any placement.
+std::string advice(const Outcome& outcome, std::string_view form) {
+  const bool searched = outcome.tool != nullptr && outcome.tool->form == form;
+  if (searched || form == "csv") return {};
+  for (const Tool& each : tools()) {
+    if (each.form != form) continue;
+    return cat("; a search with the setting \"tool\": \"", each.name, "\" looks for a plan that it can run");
+  }
+  return {};
+}
+
 }  // namespace
 
 berth_status berth_result_summary(const berth_result* result, berth_summary* summary) {
@@ -213,8 +224,13 @@ berth_status berth_result_plan(const berth_result* result, berth_text form, bert
     const Outcome& outcome = c::get(result).outcome;
     const PlanWriter& writer = plan_writer(c::view(form));
     const Problem& problem = *outcome.problem;
-    c::required(text, "text") =
-        c::give(writer.text(problem.graph(), problem.cluster(), outcome.placement));
+    berth_text& out = c::required(text, "text");
+    try {
+      out = c::give(writer.text(problem.graph(), problem.cluster(), outcome.placement));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      throw Error(error.code(), error.what() + advice(outcome, writer.name));
+    }
   });
 }
 
