@@ -67,6 +67,8 @@ class BERTH_EXPORT Engine {
   /// "policy_heft", or "policy_*" for a whole kind; and policies' Lua files. What is registered in
   /// process stays. Throws Error(invalid_argument) for a text of another form.
   void allow_only(std::vector<std::string> plugins);
+  /// The same; messages name `origin`, the place of the list: "study.json: line 3".
+  void allow_only(std::vector<std::string> plugins, const std::string& origin);
   /// Throws Error(incompatible) where allow_only left out this Lua file, or this plugin
   /// ("module_torch"). Whoever opens one that the engine does not open asks here first.
   void check_allowed(const std::string& plugin) const;

@@ -113,9 +113,14 @@ struct Engine::State {
   std::set<std::filesystem::path> seen;  // files read
   std::vector<std::string> problems;
   std::optional<std::vector<std::string>> allowed;  // as in allow_only
+  std::string allowed_by;                           // the place of the setting, where it has one
   bool scanned = false;
 
   [[nodiscard]] bool allows(std::string_view file_stem) const;
+  /// "Allowed are only: policy_heft (the setting "plugins", study.json: line 3)"
+  [[nodiscard]] std::string allowed_text() const;
+  /// A sentence on the frontends that are there and not allowed; empty where all are.
+  [[nodiscard]] std::string frontends_left_out();
   /// Reads what `file` says of itself, once; a refusal becomes a problem.
   void consider(const std::filesystem::path& file);
   void scan();
@@ -137,6 +142,25 @@ bool Engine::State::allows(std::string_view file_stem) const {
     if (!entry.ends_with('*')) return entry == file_stem;
     return file_stem.starts_with(entry.substr(0, entry.size() - 1));
   });
+}
+
+std::string Engine::State::allowed_text() const {
+  return cat(" Allowed are only: ", allowed->empty() ? "none" : join(*allowed), " (the setting \"plugins\"",
+             allowed_by.empty() ? "" : ", " + allowed_by, ")");
+}
+
+std::string Engine::State::frontends_left_out() {
+  const std::lock_guard lock(mutex);
+  std::set<std::string> left_out;
+  for (const std::filesystem::path& folder : folders) {
+    for (const std::filesystem::path& file : plugin_files(folder)) {
+      const std::string stem = file.stem().string();
+      if (stem.starts_with("frontend_") && !allows(stem)) left_out.insert(stem);
+    }
+  }
+  if (left_out.empty()) return {};
+  return cat(allowed_text(), ", which leaves out ",
+             join(std::vector<std::string>(left_out.begin(), left_out.end())), "; add them there, or frontend_*.");
 }
 
 void Engine::State::consider(const std::filesystem::path& file) {
@@ -225,7 +249,7 @@ void Engine::State::not_found(PluginKind kind, std::string_view name) const {
     if (problem.find(stem + ".so") != std::string::npos) refused = " Refused: " + problem;
     if (problem.starts_with("BERTH_PLUGIN_PATH")) more += " " + problem + ".";
   }
-  if (!allows(stem)) more += cat(" Allowed are only: ", join(*allowed), ".");
+  if (!allows(stem)) more += allowed_text() + ".";
   const std::vector<std::string> known = names(kind);
   for (const std::filesystem::path& folder : folders) {
     std::error_code error;
@@ -275,11 +299,15 @@ void Engine::check_allowed(const std::string& plugin) const {
   }
   if (!plugin.ends_with(".lua") && state_->allows(plugin)) return;
   throw Error(ErrorCode::incompatible,
-              cat("'", plugin, "' may not be opened: the setting \"plugins\" allows only ",
-                  join(*state_->allowed), "; add it there if you trust it"));
+              cat("'", plugin, "' may not be opened.", state_->allowed_text(),
+                  "; add it there if you trust it"));
 }
 
 void Engine::allow_only(std::vector<std::string> plugins) {
+  allow_only(std::move(plugins), {});
+}
+
+void Engine::allow_only(std::vector<std::string> plugins, const std::string& origin) {
   for (const std::string& name : plugins) {
     const bool of_a_kind = name.starts_with("policy_") || name.starts_with("frontend_") ||
                            name.starts_with("backend_") || name.starts_with("module_");
@@ -292,6 +320,7 @@ void Engine::allow_only(std::vector<std::string> plugins) {
   }
   const std::lock_guard lock(state_->mutex);
   state_->allowed = std::move(plugins);
+  state_->allowed_by = origin;
   std::erase_if(state_->plugins, [&](const auto& entry) {
     const std::filesystem::path& file = entry.second.file;
     if (file.empty() || state_->allows(file.stem().string())) return false;
@@ -444,6 +473,7 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
     std::unique_ptr<Frontend> frontend = make_frontend(name);
     if (frontend->claims(model)) return frontend;
   }
+  const std::string left_out = state_->frontends_left_out();
   if (const std::string advice = foreign_model_advice(model); !advice.empty()) {
     throw Error(ErrorCode::unsupported, cat(model.string(), ": no frontend reads this: ", advice));
   }
@@ -452,12 +482,13 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
         ErrorCode::unsupported,
         cat(model.string(),
             ": this folder is no model that a frontend knows (a SavedModel is a folder with "
-            "saved_model.pb); name the model's file in it"));
+            "saved_model.pb); name the model's file in it.",
+            left_out));
   }
   std::string known = "the exchange format (" + std::string(kGraphSuffix) + ")";
   for (const std::string& name : names) known += ", " + name;
   throw Error(ErrorCode::unsupported,
-              cat(model.string(), ": no frontend knows this kind of file. Known: ", known, "."));
+              cat(model.string(), ": no frontend knows this kind of file. Known: ", known, ".", left_out));
 }
 
 LoadedProgram Engine::load_program(const std::filesystem::path& model, const LoadOptions& options) {
@@ -511,7 +542,7 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
       cat(costs.string(), ": holds no costs: it is neither JSON (berth.costs/1 or ",
           "berth.graph/1, a trace of PyTorch or ONNX Runtime) nor a profile that a frontend "
           "knows (",
-          join(names), "); name such a file"));
+          join(names), "); name such a file.", state_->frontends_left_out()));
 }
 
 LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {

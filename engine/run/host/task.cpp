@@ -401,7 +401,10 @@ std::unique_ptr<Engine> make_engine(const Settings& settings) {
   auto engine =
       std::make_unique<Engine>(std::vector<std::filesystem::path>(names.begin(), names.end()));
   if (settings.plugins) {
-    at_key(settings, "plugins", [&] { engine->allow_only(*settings.plugins); });
+    const auto from = settings.origins.find("plugins");
+    at_key(settings, "plugins", [&] {
+      engine->allow_only(*settings.plugins, from == settings.origins.end() ? "" : from->second);
+    });
   }
   return engine;
 }

@@ -426,6 +426,9 @@ TEST_CASE("plugin host: only what is allowed is opened") {
   REQUIRE(engine.plugins().size() == 1);  // what is registered in process stays
   test::expect_error(ErrorCode::not_found, {"Allowed are only: policy_heft, frontend_*"},
                      [&] { static_cast<void>(engine.make_policy("fixture")); });
+  engine.allow_only({"policy_heft"}, "study.json: line 3");
+  test::expect_error(ErrorCode::not_found, {"policy_heft (the setting \"plugins\", study.json: line 3)."},
+                     [&] { static_cast<void>(engine.make_policy("fixture")); });
   engine.allow_only({"policy_fix*"});
   CHECK(engine.make_policy("fixture") != nullptr);
   engine.allow_only({});
@@ -434,6 +437,26 @@ TEST_CASE("plugin host: only what is allowed is opened") {
     test::expect_error(ErrorCode::invalid_argument, {name, "KIND_NAME"},
                        [&] { engine.allow_only({name}); });
   }
+}
+
+TEST_CASE("plugin host: where frontends are not allowed, files that they may read are refused with that") {
+  const TemporaryFolder folder;
+  fs::copy_file(fixture_folder("other_kind") / "policy_fixture.so", folder.path() / "frontend_fixture.so");
+  const fs::path model = folder.path() / "model.onnx";
+  std::ofstream(model, std::ios::binary) << "no JSON";
+  Engine engine({folder.path()});
+  engine.allow_only({"policy_*"}, "study.json: line 3");
+  const std::string left_out =
+      ". Allowed are only: policy_* (the setting \"plugins\", study.json: line 3), which leaves out frontend_fixture;";
+  test::expect_error(ErrorCode::unsupported, {"no frontend knows this kind of file", left_out},
+                     [&] { static_cast<void>(engine.load(model)); });
+  const auto graph = test::layered_graph(/*seed=*/1, {.ops = 90});
+  const auto cluster = test::equal_devices(3);
+  test::expect_error(ErrorCode::unsupported, {"holds no costs", left_out},
+                     [&] { static_cast<void>(engine.load_costs(model, *graph, *cluster)); });
+  engine.allow_only({"policy_*", "frontend_*"});
+  test::expect_error(ErrorCode::incompatible, {"frontend_fixture.so"},
+                     [&] { static_cast<void>(engine.load(model)); });
 }
 
 TEST_CASE("plugin host: a program of another build is refused in words") {
