@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -269,6 +270,17 @@ TEST_CASE("plugin host: files that are no libraries are refused") {
     REQUIRE(problems.size() == 1);
     CHECK(mentions(problems[0], "policy_fixture.so"));
   }
+}
+
+TEST_CASE("plugin host: pipes and folders are refused unopened") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder.path() / "policy_pipe.so").c_str(), 0600) == 0);
+  fs::create_directory(folder.path() / "policy_room.so");
+  Engine engine({folder.path()});
+  CHECK(engine.plugins().empty());
+  const auto problems = engine.problems();
+  REQUIRE(problems.size() == 2);
+  for (const std::string& problem : problems) CHECK(mentions(problem, "is no regular file"));
 }
 
 TEST_CASE("plugin host: asking for one plugin looks at no other") {
