@@ -216,6 +216,7 @@ TEST_CASE("plugin host: a table that is wrong is refused with the reason") {
   };
   const std::vector<Refusal> refusals = {
       {"wrong_magic", ErrorCode::incompatible, {"berth_c_plugin", "BERTH_POLICY_PLUGIN"}},
+      {"wrong_abi", ErrorCode::incompatible, {"version 0", "from 2 on", "BERTH_POLICY_PLUGIN"}},
       {"wrong_size", ErrorCode::incompatible, {"8 bytes", std::to_string(sizeof(berth_policy))}},
       {"huge", ErrorCode::incompatible, {"1048576 bytes"}},
       {"asks_later", ErrorCode::incompatible, {"later version", "upgrade Berth"}},

@@ -5,6 +5,9 @@
 #ifndef TABLE_MAGIC
 #define TABLE_MAGIC BERTH_C_PLUGIN_MAGIC
 #endif
+#ifndef TABLE_ABI
+#define TABLE_ABI BERTH_C_ABI
+#endif
 #ifndef TABLE_SIZE
 #define TABLE_SIZE sizeof(berth_policy)
 #endif
@@ -49,7 +52,7 @@ typedef struct later_plugin {
 extern BERTH_C_API const later_plugin berth_c_plugin;
 const later_plugin berth_c_plugin = {
     {TABLE_MAGIC,
-     BERTH_C_ABI,
+     TABLE_ABI,
      {TABLE_SIZE, TABLE_NAME, BERTH_TEXT_INIT("1.0"), BERTH_TEXT_INIT("a table"), TABLE_OPTIONS, 1,
       TABLE_PLACE, TABLE_DESTROY, NULL}},
     TABLE_LATER};
