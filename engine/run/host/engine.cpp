@@ -168,6 +168,13 @@ void Engine::State::consider(const std::filesystem::path& file) {
   try {
     const PluginFileHeader header = read_plugin_file(file);
     check_plugin_file(header, file);
+    // By its name a plugin is found without a look at others, and by its file's name it is allowed.
+    const std::string stem = cat(plugin_kind_name(header.kind), "_", *header.name);
+    if (file.stem() != stem && header.kind <= PluginKind::backend) {
+      throw Error(ErrorCode::incompatible,
+                  cat(file.string(), ": holds the ", plugin_kind_name(header.kind), " '", *header.name,
+                      "'; name the file ", stem, ".so"));
+    }
     const auto [entry, added] =
         plugins.try_emplace({header.kind, *header.name}, Plugin{nullptr, file, header.table, {}});
     if (!added) {
