@@ -244,8 +244,9 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
     found = plugins.find(key);
   }
   const Plugin* const plugin = found != plugins.end() ? open(found) : nullptr;
-  if (plugin == nullptr) not_found(kind, name);
-  return *plugin;
+  if (plugin != nullptr) return *plugin;
+  scan();  // the answer lists all that are there
+  not_found(kind, name);
 }
 
 void Engine::State::not_found(PluginKind kind, std::string_view name) const {
@@ -253,7 +254,7 @@ void Engine::State::not_found(PluginKind kind, std::string_view name) const {
   std::string refused;
   std::string more;
   for (const std::string& problem : problems) {
-    if (problem.find(stem + ".so") != std::string::npos) refused = " Refused: " + problem;
+    if (problem.find(stem + ".so") != std::string::npos) refused = cat(" Refused: ", problem, ".");
     if (problem.starts_with("BERTH_PLUGIN_PATH")) more += " " + problem + ".";
   }
   if (!allows(stem)) more += allowed_text() + ".";

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <boost/dll/runtime_symbol_info.hpp>
-#include <boost/dll/shared_library.hpp>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "berth/error.h"
 #include "berth/support/text.h"
@@ -54,19 +55,12 @@ std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& fol
 
 namespace {
 
-/// Libraries stay loaded until the process ends, so this is never destroyed: objects, exceptions
-/// and functions that came from a plugin may outlive every owner that could be tracked.
-std::vector<boost::dll::shared_library>& loaded_libraries() {
-  static auto* libraries = new std::vector<boost::dll::shared_library>();
-  return *libraries;
-}
 std::mutex loading;
 
 /// A plugin of C++ is linked to libberth. If that is not the library this code is of, as in a program
 /// that libberth was linked into, two engines would share their objects.
-void check_one_engine(const boost::dll::shared_library& library,
-                      const std::filesystem::path& file) {
-  const void* const its = dlsym(library.native(), "_ZN5berth7versionEv");
+void check_one_engine(void* library, const std::filesystem::path& file) {
+  const void* const its = dlsym(library, "_ZN5berth7versionEv");
   if (its == nullptr || its == reinterpret_cast<const void*>(&version)) return;
   Dl_info found{};
   const bool known = dladdr(its, &found) != 0 && found.dli_fname != nullptr;
@@ -80,17 +74,24 @@ void check_one_engine(const boost::dll::shared_library& library,
 
 const void* load_plugin(const std::filesystem::path& file, const char* symbol) {
   const std::lock_guard lock(loading);
-  boost::dll::shared_library library;
-  try {
-    library.load(std::filesystem::absolute(file),
-                 boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
-  } catch (const std::exception& failure) {
+  const std::string whole = std::filesystem::absolute(file).string();
+  std::unique_ptr<void, int (*)(void*)> library(dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL), &dlclose);
+  if (library == nullptr) {
+    std::string_view reason = dlerror();
+    if (reason.starts_with(whole + ": ")) reason.remove_prefix(whole.size() + 2);
     throw Error(ErrorCode::incompatible,
-                cat(file.string(), ": cannot be loaded as a library: ", failure.what()));
+                cat(file.string(), ": cannot be loaded as a library: ", reason,
+                    "; link it to what it needs, build it again, or move it elsewhere"));
   }
-  check_one_engine(library, file);
-  const void* const object = &library.get<const char>(symbol);
-  loaded_libraries().push_back(std::move(library));
+  check_one_engine(library.get(), file);
+  const void* const object = dlsym(library.get(), symbol);
+  if (object == nullptr) {
+    throw Error(ErrorCode::incompatible,
+                cat(file.string(), ": exports no symbol '", symbol, "' any more; it was changed after it was read, try again"));
+  }
+  // It stays loaded until the process ends: objects, exceptions and functions that came from a plugin may outlive every
+  // owner that could be tracked.
+  static_cast<void>(library.release());
   return object;
 }
 

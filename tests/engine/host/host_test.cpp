@@ -141,7 +141,7 @@ TEST_CASE("plugin host: plugins of another build are refused with the reason") {
       {"nameless_option", {"option #0"}},
       {"no_factory", {"factory"}},
       {"no_symbol", {"berth_plugin", "symbol"}},
-      {"unresolved", {"defined_nowhere"}},
+      {"unresolved", {"library: undefined symbol: defined_nowhere; link it to what it needs"}},
       {"unresolved_function", {"called_but_defined_nowhere"}},
       {"crashing", {"ABI " + other_abi}},
   };
@@ -283,6 +283,16 @@ TEST_CASE("plugin host: pipes and folders are refused unopened") {
   const auto problems = engine.problems();
   REQUIRE(problems.size() == 2);
   for (const std::string& problem : problems) CHECK(mentions(problem, "is no regular file"));
+}
+
+TEST_CASE("plugin host: where a plugin is refused, the answer lists the others") {
+  const TemporaryFolder folder;
+  fs::copy_file(fixture_folder("another") / "policy_fixture.so", folder.path() / "policy_another.so");
+  fs::copy_file(fixture_folder("unresolved") / "policy_fixture.so", folder.path() / "policy_fixture.so");
+  Engine engine({folder.path()});
+  const std::string error = error_of(engine, ErrorCode::incompatible);
+  CHECK(mentions(error, "Known: another. Refused: "));
+  CHECK_FALSE(mentions(error, "Searched"));
 }
 
 TEST_CASE("plugin host: asking for one plugin looks at no other") {
