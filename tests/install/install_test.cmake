@@ -119,7 +119,7 @@ if(NOT reason MATCHES "berth has no component 'nonsense'; it has engine, c and s
 endif()
 
 # A program that brings the engine with it.
-writes(static/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(static LANGUAGES C CXX)\n\
+writes(static/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(static LANGUAGES C)\n\
 find_package(berth 0.1 REQUIRED COMPONENTS static)\n\
 add_executable(place ${SOURCE_DIR}/examples/c/place.c)\n\
 target_link_libraries(place PRIVATE berth::c_static)\n")
