@@ -32,6 +32,9 @@ constexpr double kShareOfOne = 0.25;
 constexpr double kHastySteps = 400;
 constexpr double kShareOfInstant = 0.15;
 constexpr double kFewOps = 5000;
+/// The most steps that passes last beside a search. Only a small problem has time for more, in a long budget, and the
+/// policies that come next may prove its best placement at once.
+constexpr double kMostStepsOfPasses = 100'000;
 /// In haste others are asked where the budget is so many times what they take.
 constexpr double kTimesWhatOthersTake = 7;
 constexpr std::string_view kInstant = "instant";
@@ -370,9 +373,12 @@ class Collector {
   [[nodiscard]] PlaceContext context_of(std::string_view name) const {
     PlaceContext inner;
     inner.seed = context_.seed;
-    inner.budget_s = name == kInstant && in_haste()
-                         ? std::max(0.0, context_.budget_s - seconds_since(begin_))
-                         : context_.budget_s * share_of(name);
+    inner.budget_s = context_.budget_s * share_of(name);
+    if (name == kInstant && in_haste()) {
+      inner.budget_s = std::max(0.0, context_.budget_s - seconds_since(begin_));
+    } else if (name == kInstant && std::isfinite(inner.budget_s)) {
+      inner.budget_s = std::min(inner.budget_s, kMostStepsOfPasses * evaluator_.least_s());
+    }
     // The answer of a policy that is stopped while it repairs its own.
     if (best_ < starts_.found.size()) {
       inner.initial.push_back(starts_.found[best_].solution.placement);
