@@ -1,6 +1,6 @@
 // An answer at once: passes of a list scheduler by learned rules, the first from nothing, the others around the best
-// placement so far, until the budget ends or the lower bound is met. A pass decides all groups anew and takes about as long as two or three simulated
-// steps, in which a search tries as many single moves.
+// placement so far, until the budget ends or the lower bound is met. A pass decides all groups anew and takes about as
+// long as two or three simulated steps, in which a search tries as many single moves.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -109,7 +109,7 @@ class Decoders {
   double longest_s_ = 0;  // that a preparation took
 };
 
-/// What a placement proven best takes at the most, rounding included; 0 = nothing is known.
+/// The most that a placement proven best takes, rounding included; 0 = nothing is known.
 double proven_us(const Evaluator& evaluator) {
   constexpr double kRounding = 1e-9;
   return evaluator.measures() ? 0 : lower_bound(evaluator.problem()).us * (1 + kRounding);

@@ -166,19 +166,21 @@ TEST_CASE("instant: passes end once the placement is proven best, also within au
   Engine engine({test::plugin_folder()});
   for (const char* policy : {"instant", "auto"}) {
     const auto evaluator = make_simulation_evaluator(problem, 1);
-    const PlaceResult result = place(*engine.make_policy(policy, {}), *evaluator, {}, /*budget_s=*/1e9);
+    const PlaceResult result =
+        place(*engine.make_policy(policy, {}), *evaluator, {}, /*budget_s=*/1e9);
     CHECK(result.end == SearchEnd::proven);
   }
 }
 
 TEST_CASE("instant: within auto passes leave the time to what proves the placement best") {
   // Halves of 10.5 us are no sums of whole ops.
-  const auto problem = small_problem({{"a", "x"}, {"b", "x"}},
-                                     {{{5}}, {{5}}, {{5}}, {{3}}, {{3}}}, {});
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "x"}}, {{{5}}, {{5}}, {{5}}, {{3}}, {{3}}}, {});
   REQUIRE(lower_bound(*problem).us < 11);
   Engine engine({test::plugin_folder()});
   const auto evaluator = make_simulation_evaluator(problem, 1);
-  const PlaceResult result = place(*engine.make_policy("auto", {}), *evaluator, {}, /*budget_s=*/1e9);
+  const PlaceResult result =
+      place(*engine.make_policy("auto", {}), *evaluator, {}, /*budget_s=*/1e9);
   CHECK(result.end == SearchEnd::proven);
   CHECK(result.evaluation.objective_us == doctest::Approx(11));
 }

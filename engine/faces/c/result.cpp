@@ -135,7 +135,8 @@ std::string advice(const Outcome& outcome, std::string_view form) {
   if (searched || form == "csv") return {};
   for (const Tool& each : tools()) {
     if (each.form != form) continue;
-    return cat("; a search with the setting \"tool\": \"", each.name, "\" looks for a plan that it can run");
+    return cat("; a search with the setting \"tool\": \"", each.name,
+               "\" looks for a plan that it can run");
   }
   return {};
 }

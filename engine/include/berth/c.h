@@ -610,7 +610,7 @@ BERTH_C_API berth_status berth_engine_register(berth_engine* engine, const berth
  *  are static; `destroy` is null, because libraries stay loaded until the process ends. */
 typedef struct berth_policy_plugin {
   uint32_t magic; /**< BERTH_C_PLUGIN_MAGIC */
-  uint32_t abi;   /**< BERTH_C_ABI of the header that it was compiled with: 2 or more, a later engine's too */
+  uint32_t abi;   /**< BERTH_C_ABI of the header that it was compiled with; 2 is the least */
   berth_policy policy;
 } berth_policy_plugin;
 #define BERTH_C_PLUGIN_MAGIC 0x43545242u

@@ -60,9 +60,10 @@ void check_table(const PluginFileHeader& header, const std::string& origin) {
   // A later version than this engine's is taken: whether it asks for what is not known here its fields say.
   constexpr std::uint32_t kFirstWithTables = 2;
   if (header.abi_version < kFirstWithTables) {
-    refuse(ErrorCode::incompatible, origin,
-           cat("its table says version ", header.abi_version, " of berth/c.h, which has tables from ", kFirstWithTables,
-               " on; rebuild the plugin with BERTH_POLICY_PLUGIN"));
+    refuse(
+        ErrorCode::incompatible, origin,
+        cat("its table says version ", header.abi_version, " of berth/c.h, which has tables from ",
+            kFirstWithTables, " on; rebuild the plugin with BERTH_POLICY_PLUGIN"));
   }
   if (header.size < sizeof(berth_policy)) {
     refuse(ErrorCode::incompatible, origin,

@@ -145,8 +145,8 @@ bool Engine::State::allows(std::string_view file_stem) const {
 }
 
 std::string Engine::State::allowed_text() const {
-  return cat(" Allowed are only: ", allowed->empty() ? "none" : join(*allowed), " (the setting \"plugins\"",
-             allowed_by.empty() ? "" : ", " + allowed_by, ")");
+  return cat(" Allowed are only: ", allowed->empty() ? "none" : join(*allowed),
+             " (the setting \"plugins\"", allowed_by.empty() ? "" : ", " + allowed_by, ")");
 }
 
 std::string Engine::State::frontends_left_out() {
@@ -160,7 +160,8 @@ std::string Engine::State::frontends_left_out() {
   }
   if (left_out.empty()) return {};
   return cat(allowed_text(), ", which leaves out ",
-             join(std::vector<std::string>(left_out.begin(), left_out.end())), "; add them there, or frontend_*.");
+             join(std::vector<std::string>(left_out.begin(), left_out.end())),
+             "; add them there, or frontend_*.");
 }
 
 void Engine::State::consider(const std::filesystem::path& file) {
@@ -168,12 +169,12 @@ void Engine::State::consider(const std::filesystem::path& file) {
   try {
     const PluginFileHeader header = read_plugin_file(file);
     check_plugin_file(header, file);
-    // By its name a plugin is found without a look at others, and by its file's name it is allowed.
+    // One name for both: a plugin is found by its own without a look at others, and allowed by its file's.
     const std::string stem = cat(plugin_kind_name(header.kind), "_", *header.name);
     if (file.stem() != stem && header.kind <= PluginKind::backend) {
       throw Error(ErrorCode::incompatible,
-                  cat(file.string(), ": holds the ", plugin_kind_name(header.kind), " '", *header.name,
-                      "'; name the file ", stem, ".so"));
+                  cat(file.string(), ": holds the ", plugin_kind_name(header.kind), " '",
+                      *header.name, "'; name the file ", stem, ".so"));
     }
     const auto [entry, added] =
         plugins.try_emplace({header.kind, *header.name}, Plugin{nullptr, file, header.table, {}});
@@ -495,8 +496,9 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   }
   std::string known = "the exchange format (" + std::string(kGraphSuffix) + ")";
   for (const std::string& name : names) known += ", " + name;
-  throw Error(ErrorCode::unsupported,
-              cat(model.string(), ": no frontend knows this kind of file. Known: ", known, ".", left_out));
+  throw Error(
+      ErrorCode::unsupported,
+      cat(model.string(), ": no frontend knows this kind of file. Known: ", known, ".", left_out));
 }
 
 LoadedProgram Engine::load_program(const std::filesystem::path& model, const LoadOptions& options) {

@@ -223,7 +223,8 @@ PluginFileHeader read_plugin_file(const std::filesystem::path& file) {
   // To open a pipe would wait for somebody who writes.
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
-    throw Error(ErrorCode::incompatible, cat(file.string(), ": is no regular file, so no library; move it elsewhere"));
+    throw Error(ErrorCode::incompatible,
+                cat(file.string(), ": is no regular file, so no library; move it elsewhere"));
   }
   ElfFile elf(file);
   if (const auto address = elf.find(kPluginSymbol)) return read_descriptor(elf, *address);

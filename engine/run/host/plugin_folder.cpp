@@ -75,7 +75,8 @@ void check_one_engine(void* library, const std::filesystem::path& file) {
 const void* load_plugin(const std::filesystem::path& file, const char* symbol) {
   const std::lock_guard lock(loading);
   const std::string whole = std::filesystem::absolute(file).string();
-  std::unique_ptr<void, int (*)(void*)> library(dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL), &dlclose);
+  std::unique_ptr<void, int (*)(void*)> library(dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL),
+                                                &dlclose);
   if (library == nullptr) {
     std::string_view reason = dlerror();
     if (reason.starts_with(whole + ": ")) reason.remove_prefix(whole.size() + 2);
@@ -87,7 +88,8 @@ const void* load_plugin(const std::filesystem::path& file, const char* symbol) {
   const void* const object = dlsym(library.get(), symbol);
   if (object == nullptr) {
     throw Error(ErrorCode::incompatible,
-                cat(file.string(), ": exports no symbol '", symbol, "' any more; it was changed after it was read, try again"));
+                cat(file.string(), ": exports no symbol '", symbol,
+                    "' any more; it was changed after it was read, try again"));
   }
   // It stays loaded until the process ends: objects, exceptions and functions that came from a plugin may outlive every
   // owner that could be tracked.

@@ -317,7 +317,8 @@ TEST_CASE("an op without a rule is costed by its bytes") {
 }
 
 TEST_CASE("weights stated as bytes of an op are read as parameter tensors are") {
-  const auto bytes_of = [](const char* type, const std::vector<TensorInfo>& weights, std::int64_t stated) {
+  const auto bytes_of = [](const char* type, const std::vector<TensorInfo>& weights,
+                           std::int64_t stated) {
     GraphBuilder builder("weights", "onnx");
     const TensorId x = builder.add_output(builder.add_op("x", "Input"), tensor({2, 8}));
     const OpId op = builder.add_op("op", type);

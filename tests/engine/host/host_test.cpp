@@ -287,8 +287,10 @@ TEST_CASE("plugin host: pipes and folders are refused unopened") {
 
 TEST_CASE("plugin host: where a plugin is refused, the answer lists the others") {
   const TemporaryFolder folder;
-  fs::copy_file(fixture_folder("another") / "policy_fixture.so", folder.path() / "policy_another.so");
-  fs::copy_file(fixture_folder("unresolved") / "policy_fixture.so", folder.path() / "policy_fixture.so");
+  fs::copy_file(fixture_folder("another") / "policy_fixture.so",
+                folder.path() / "policy_another.so");
+  fs::copy_file(fixture_folder("unresolved") / "policy_fixture.so",
+                folder.path() / "policy_fixture.so");
   Engine engine({folder.path()});
   const std::string error = error_of(engine, ErrorCode::incompatible);
   CHECK(mentions(error, "Known: another. Refused: "));
@@ -451,7 +453,8 @@ TEST_CASE("plugin host: only what is allowed is opened") {
   test::expect_error(ErrorCode::not_found, {"Allowed are only: policy_heft, frontend_*"},
                      [&] { static_cast<void>(engine.make_policy("fixture")); });
   engine.allow_only({"policy_heft"}, "study.json: line 3");
-  test::expect_error(ErrorCode::not_found, {"policy_heft (the setting \"plugins\", study.json: line 3)."},
+  test::expect_error(ErrorCode::not_found,
+                     {"policy_heft (the setting \"plugins\", study.json: line 3)."},
                      [&] { static_cast<void>(engine.make_policy("fixture")); });
   engine.allow_only({"policy_fix*"});
   CHECK(engine.make_policy("fixture") != nullptr);
@@ -463,15 +466,19 @@ TEST_CASE("plugin host: only what is allowed is opened") {
   }
 }
 
-TEST_CASE("plugin host: where frontends are not allowed, files that they may read are refused with that") {
+TEST_CASE(
+    "plugin host: where frontends are not allowed, files that they may read are refused with "
+    "that") {
   const TemporaryFolder folder;
-  fs::copy_file(fixture_folder("other_kind") / "policy_fixture.so", folder.path() / "frontend_fixture.so");
+  fs::copy_file(fixture_folder("other_kind") / "policy_fixture.so",
+                folder.path() / "frontend_fixture.so");
   const fs::path model = folder.path() / "model.onnx";
   std::ofstream(model, std::ios::binary) << "no JSON";
   Engine engine({folder.path()});
   engine.allow_only({"policy_*"}, "study.json: line 3");
   const std::string left_out =
-      ". Allowed are only: policy_* (the setting \"plugins\", study.json: line 3), which leaves out frontend_fixture;";
+      ". Allowed are only: policy_* (the setting \"plugins\", study.json: line 3), which leaves "
+      "out frontend_fixture;";
   test::expect_error(ErrorCode::unsupported, {"no frontend knows this kind of file", left_out},
                      [&] { static_cast<void>(engine.load(model)); });
   const auto graph = test::layered_graph(/*seed=*/1, {.ops = 90});
