@@ -129,9 +129,10 @@ void Bindings::finish(std::vector<std::string>& notes) const {
                         "; give them with --dim NAME=SIZE, all first ones with --batch SIZE"));
   }
   if (!unknown_loops_.empty()) {
-    notes.push_back(
-        cat("loops counted as one round each: ", names(unknown_loops_),
-            "; the graph does not show how often they run; bind their names to state it"));
+    notes.push_back(cat(
+        "loops counted as one round each: ", names(unknown_loops_),
+        "; the graph does not show how often they run; say it with --dim LOOP=N, such as --dim ",
+        *unknown_loops_.begin(), "=10"));
   }
 }
 

@@ -184,12 +184,14 @@ void SettingOptions::add_model(CLI::App& app) {
       ->required()
       ->type_name("");
   LoadOptions& load = given.load;
-  add_repeated(app, "--dim", "NAME=SIZE",
-               "size of a dynamic dimension, such as batch=8; repeatable",
-               [&load](const std::string& text) {
-                 auto [name, value] = split_assignment(text, "--dim");
-                 assign(load.dims, "--dim", name, parse_dimension(value, "--dim"));
-               });
+  add_repeated(
+      app, "--dim", "NAME=SIZE",
+      "size of a dynamic dimension, such as batch=8, or how often a loop runs that the file "
+      "does not count; repeatable",
+      [&load](const std::string& text) {
+        auto [name, value] = split_assignment(text, "--dim");
+        assign(load.dims, "--dim", name, parse_dimension(value, "--dim"));
+      });
   add_repeated(app, "--batch", "SIZE",
                "size of the first dimension of every input that leaves it open",
                [&load](const std::string& text) {

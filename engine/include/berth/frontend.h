@@ -22,9 +22,9 @@
 namespace berth {
 
 struct LoadOptions {
-  /// Values of named dynamic dimensions: {"batch": 8}; > 0. "*" is the first one of every input.
-  /// Names that are expressions ("past + seq") follow from their symbols. A name that the model does
-  /// not have is an error; the message lists those it has.
+  /// Values of named dynamic dimensions: {"batch": 8}; > 0. "*" is the first one of every input. A loop's name is
+  /// how often it runs, where the file does not say. Names that are expressions ("past + seq") follow from their
+  /// symbols. A name that the model does not have is an error; the message lists those it has.
   std::map<std::string, std::int64_t> dims;
   /// Shapes by name: of inputs, for dimensions without a name, and of any other tensor whose shape
   /// does not follow from what the file holds. One that contradicts what follows is an error.
