@@ -59,6 +59,18 @@ void gather_blocks(OpContext& op) {
   give(op, op.type_of(2), gathered(from, *indices, op.attributes.integer("gather_axis", 0), 0));
 }
 
+/// data, indices, scales, zero points: of a row that is read, its scales and zero points are too.
+Estimate gathered_blocks(const OpView& op, const WorkRule& rule) {
+  const TensorView data = op.input(0);
+  const auto bits = static_cast<double>(op.integer("bits", 4));
+  const double packed = data.dtype() == DType::u8 && bits > 0 && bits < 8 ? 8 / bits : 1;
+  const double results = op.output(0).elements();
+  const double share = known_or(results / (data.elements() * packed), 0);
+  const double read = data.bytes() + op.input(2).bytes() + op.input(3).bytes();
+  return work::make_estimate(op, rule, rule.flops * known_or(results, 0),
+                             share * read + op.input(1).bytes() + op.bytes_written());
+}
+
 // Scale, round, shift, clamp.
 constexpr WorkRule kQuantize = elementwise(4);
 constexpr WorkRule kDequantize = elementwise(2);
@@ -68,7 +80,9 @@ constexpr Row kOps[] = {
     {"DynamicQuantizeLinear", dynamic_quantize, reduction(6)},
     {"QuantizeLinear", quantize, kQuantize},
     {"com.microsoft.DequantizeLinear", dequantize, kDequantize},
-    {"com.microsoft.GatherBlockQuantized", gather_blocks, gathers(2)},
+    {"com.microsoft.GatherBlockQuantized",
+     gather_blocks,
+     {gathered_blocks, OpClass::data_movement, 2}},
     {"com.microsoft.MulInteger", nullptr, elementwise(2)},
     {"com.microsoft.QLinearAdd", quantized_binary, elementwise(6)},
     {"com.microsoft.QLinearConcat", quantized_concat, copies()},

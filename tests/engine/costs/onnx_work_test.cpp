@@ -180,5 +180,22 @@ TEST_CASE("normalisation among channels, and of embeddings") {
             .bytes == 4 * (2 * 4 + 3 * 8 * 4 + 8 * 4));
 }
 
+TEST_CASE(
+    "a quantised table is read with the scales and zero points of the rows that are gathered") {
+  // 4 of 64 rows of 128 numbers, each 4 bits wide, in blocks of 32.
+  const auto bytes = [](const TensorInfo& table, const TensorInfo& zeros) {
+    return OneOp{"com.microsoft.GatherBlockQuantized",
+                 {table, tensor({4}, DType::i64), tensor({64, 4}), zeros},
+                 {tensor({4, 128})},
+                 {number("bits", 4)}}
+        .work()
+        .bytes;
+  };
+  const double rows = 4 * (128 / 2 + 4 * 4 + 4 / 2);
+  const double expected = rows + 4 * 8 + 4 * 128 * 4;
+  CHECK(bytes(tensor({64, 128}, DType::i4), tensor({64, 4}, DType::i4)) == expected);
+  CHECK(bytes(tensor({64, 64}, DType::u8), tensor({64, 2}, DType::u8)) == expected);
+}
+
 }  // namespace
 }  // namespace berth::test
