@@ -103,8 +103,10 @@ Estimate write_only(const OpView& op, const WorkRule& rule) {
 
 Estimate gathered(const OpView& op, const WorkRule& rule) {
   const double indices = op.inputs_read() - op.input(0).bytes();
-  return make_estimate(op, rule, rule.flops * op.output(0).elements(),
-                       2 * op.bytes_written() + indices);
+  // Nothing of the data counts where the result's size is not known: all of it may be a table of which a few
+  // rows are read.
+  const double elements = known_or(op.output(0).elements(), 0);
+  return make_estimate(op, rule, rule.flops * elements, 2 * op.bytes_written() + indices);
 }
 
 Estimate einsum(const OpView& op, const WorkRule& rule) {

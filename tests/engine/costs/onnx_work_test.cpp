@@ -197,5 +197,16 @@ TEST_CASE(
   CHECK(bytes(tensor({64, 64}, DType::u8), tensor({64, 2}, DType::u8)) == expected);
 }
 
+TEST_CASE("of a table nothing counts where how many rows are gathered is not known") {
+  TensorInfo unknown;
+  unknown.dtype = DType::f32;
+  for (const char* const type : {"Gather", "Slice", "GridSample"}) {
+    CAPTURE(std::string(type));
+    const Work work = OneOp{type, {tensor({50000, 32}), tensor({7}, DType::i64)}, {unknown}}.work();
+    CHECK(work.bytes == 7 * 8);
+    CHECK(work.flops == 0);
+  }
+}
+
 }  // namespace
 }  // namespace berth::test
