@@ -187,6 +187,18 @@ Estimate selection_work(const OpView& op, const WorkRule& rule) {
 }
 constexpr WorkRule kSelection{selection_work, OpClass::reduction};
 /// Each pass compares about half as many as the last.
+/// data, indices, numbers of segments: each index reads a row of the data and adds it to its segment's. The
+/// gradient reads a row of what it is given and adds it to the row that the index names.
+Estimate gathered_segments(const OpView& op, const WorkRule& rule) {
+  const TensorView data = op.input(0), indices = op.input(1);
+  const double elements = known_or(indices.elements() * data.elements(1, TensorView::kEnd), 0);
+  const double numbers = op.bytes_read() - data.bytes();
+  return work::make_estimate(
+      op, rule, rule.flops * elements,
+      elements * work::element_bytes(data.dtype()) + numbers + op.bytes_written());
+}
+constexpr WorkRule kGatheredSegments{gathered_segments, OpClass::reduction, 1};
+
 constexpr WorkRule kNthElement = reduction(2);
 /// Sorting, and each candidate compared with those kept so far: the overlap of two boxes each.
 Estimate suppression_work(const OpView& op, const WorkRule& rule) {
@@ -245,15 +257,15 @@ constexpr Row kOps[] = {
     {"SegmentSum", "output:T", segment, reduction(1)},
     {"SegmentSumV2", "output:T", segment_numbered, reduction(1)},
     {"SparseBincount", "output:T", sparse_bincount, kBinsByValues},
-    {"SparseSegmentMean", "output:T", segment, reduction(1)},
-    {"SparseSegmentMeanGrad", "output:T", segment_counted, reduction(1)},
-    {"SparseSegmentMeanWithNumSegments", "output:T", segment_counted, reduction(1)},
-    {"SparseSegmentSqrtN", "output:T", segment, reduction(1)},
-    {"SparseSegmentSqrtNGrad", "output:T", segment_counted, reduction(1)},
-    {"SparseSegmentSqrtNWithNumSegments", "output:T", segment_counted, reduction(1)},
-    {"SparseSegmentSum", "output:T", segment, reduction(1)},
-    {"SparseSegmentSumGrad", "output:T", segment_counted, reduction(1)},
-    {"SparseSegmentSumWithNumSegments", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentMean", "output:T", segment, kGatheredSegments},
+    {"SparseSegmentMeanGrad", "output:T", segment_counted, kGatheredSegments},
+    {"SparseSegmentMeanWithNumSegments", "output:T", segment_counted, kGatheredSegments},
+    {"SparseSegmentSqrtN", "output:T", segment, kGatheredSegments},
+    {"SparseSegmentSqrtNGrad", "output:T", segment_counted, kGatheredSegments},
+    {"SparseSegmentSqrtNWithNumSegments", "output:T", segment_counted, kGatheredSegments},
+    {"SparseSegmentSum", "output:T", segment, kGatheredSegments},
+    {"SparseSegmentSumGrad", "output:T", segment_counted, kGatheredSegments},
+    {"SparseSegmentSumWithNumSegments", "output:T", segment_counted, kGatheredSegments},
     {"Sum", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
     {"TopK", "values:T indices:=int32", top_k, kSelection},
     {"TopKV2", "values:T indices:index_type=int32", top_k, kSelection},

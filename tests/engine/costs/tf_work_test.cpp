@@ -100,5 +100,19 @@ TEST_CASE("picking the largest k of n compares each with the log2 k levels of a 
   CHECK(flops("TopKV2", "tf", 1) == 4096);
 }
 
+TEST_CASE("a sum over segments of rows that indices name reads those rows, not the table") {
+  // 12 of 1000 rows of 8, into 3 segments; the gradient spreads 3 rows over 12 of 20.
+  const TensorInfo indices = tensor({12}, DType::i32);
+  const Work sum =
+      tf_work("SparseSegmentSum", {tensor({1000, 8}), indices, indices}, tensor({3, 8}));
+  CHECK(sum.flops == 12 * 8);
+  CHECK(sum.bytes == 4 * (12 * 8 + 2 * 12 + 3 * 8));
+  const Work slope =
+      tf_work("SparseSegmentMeanGrad", {tensor({3, 8}), indices, indices, tensor({}, DType::i32)},
+              tensor({20, 8}));
+  CHECK(slope.flops == 12 * 8);
+  CHECK(slope.bytes == 4 * (12 * 8 + 2 * 12 + 1 + 20 * 8));
+}
+
 }  // namespace
 }  // namespace berth::test
