@@ -129,6 +129,12 @@ Estimate einsum_of(const OpView& op, const WorkRule& rule, std::size_t first, st
   return estimate;
 }
 
+Estimate drawn(const OpView& op, const WorkRule& rule) {
+  constexpr double kSummed = kTranscendentalFlops + 2;  // less the largest, to the power, added up
+  const double flops = kSummed * op.input(0).elements() + rule.flops * op.output(0).elements();
+  return make_estimate(op, rule, flops, all_bytes(op));
+}
+
 Estimate cubic(const OpView& op, const WorkRule& rule) {
   return make_estimate(op, rule, rule.flops * op.input(0).elements() * op.input(0).dim(-1),
                        all_bytes(op));

@@ -89,6 +89,9 @@ EstimateFunction einsum;  ///< attribute "equation"
 /// The same of `count` inputs from `first` on.
 [[nodiscard]] Estimate einsum_of(const OpView& op, const WorkRule& rule, std::size_t first,
                                  std::size_t count);
+/// Each line of the first input is a distribution's logits, which are summed up as softmax does; rule.flops for each
+/// number that is drawn.
+EstimateFunction drawn;
 EstimateFunction cubic;  ///< rule.flops n^3 for each matrix of n columns of the first input
 
 }  // namespace work
@@ -132,6 +135,10 @@ inline constexpr WorkRule kConversion = {work::converted, OpClass::elementwise, 
 }
 [[nodiscard]] constexpr WorkRule generates(double flops) {
   return {work::write_only, OpClass::elementwise, flops};
+}
+/// Numbers drawn from logits, `flops` for each.
+[[nodiscard]] constexpr WorkRule draws(double flops) {
+  return {work::drawn, OpClass::reduction, flops};
 }
 /// `flops` n^3 for each matrix. A factorisation takes 2/3, Cholesky's 1/3, an inverse 2 (LAPACK
 /// Working Note 41).

@@ -13,16 +13,17 @@ void bitmask_dropout(OpContext& op) {
 }
 
 /// A counter-based generator spends about two transcendental functions a number.
-constexpr WorkRule kRandom = generates(2 * kTranscendentalFlops);
+constexpr double kNumber = 2 * kTranscendentalFlops;
+constexpr WorkRule kRandom = generates(kNumber);
 constexpr WorkRule kWindow = generates(kTranscendentalFlops);
 
 constexpr Row kOps[] = {
-    {"Bernoulli", nullptr, kRandom},
+    {"Bernoulli", nullptr, elementwise(kNumber)},
     {"BlackmanWindow", nullptr, kWindow},
     {"HammingWindow", nullptr, kWindow},
     {"HannWindow", nullptr, kWindow},
     {"MelWeightMatrix", nullptr, kWindow},
-    {"Multinomial", nullptr, kRandom},
+    {"Multinomial", nullptr, draws(kNumber)},
     {"RandomNormal", nullptr, kRandom},
     {"RandomNormalLike", nullptr, kRandom},
     {"RandomUniform", nullptr, kRandom},

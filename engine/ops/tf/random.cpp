@@ -6,7 +6,10 @@ namespace berth::ops::tf {
 namespace {
 
 /// A counter-based generator spends about two transcendental functions a number.
-constexpr WorkRule kRandom = generates(2 * kTranscendentalFlops);
+constexpr double kNumber = 2 * kTranscendentalFlops;
+constexpr WorkRule kRandom = generates(kNumber);
+/// From parameters that have a number each.
+constexpr WorkRule kFromParameters = elementwise(kNumber);
 /// Samples from a table: a logarithm and a comparison for each.
 constexpr WorkRule kSampling = generates(kTranscendentalFlops);
 
@@ -48,7 +51,7 @@ void sobol_sample(OpContext& op) {
 
 /// A few tries of a normal and a uniform number each, until one is taken (Marsaglia and Tsang, ACM
 /// TOMS 2000).
-constexpr WorkRule kGamma = generates(6 * kTranscendentalFlops);
+constexpr WorkRule kGamma = elementwise(6 * kTranscendentalFlops);
 
 /// The key and the counter of a generator, and its algorithm.
 void key_and_counter(OpContext& op) {
@@ -71,9 +74,9 @@ constexpr Row kOps[] = {
     {"LogUniformCandidateSampler",
      "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
      candidate_sampler, kSampling},
-    {"Multinomial", "output:output_dtype=int64", multinomial, kRandom},
+    {"Multinomial", "output:output_dtype=int64", multinomial, draws(kNumber)},
     {"NonDeterministicInts", "output:dtype=int64", rule::shape_from_first, kRandom},
-    {"ParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"ParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kFromParameters},
     {"RandomGamma", "output:T", random_gamma, kGamma},
     {"RandomGammaGrad", "output:T", rule::broadcast_all, elementwise(6 * kTranscendentalFlops)},
     {"RandomIndexShuffle", "output:dtype", rule::like_first, elementwise(kTranscendentalFlops)},
@@ -91,8 +94,9 @@ constexpr Row kOps[] = {
     {"StatefulUniform", "output:dtype=float", shape_from_third, kRandom},
     {"StatefulUniformFullInt", "output:dtype=uint64", shape_from_third, kRandom},
     {"StatefulUniformInt", "output:dtype=int64", shape_from_third, kRandom},
-    {"StatelessMultinomial", "output:output_dtype=int64", multinomial, kRandom},
-    {"StatelessParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessMultinomial", "output:output_dtype=int64", multinomial, draws(kNumber)},
+    {"StatelessParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first,
+     kFromParameters},
     {"StatelessRandomBinomial", "output:dtype=int64", rule::shape_from_first, kGamma},
     {"StatelessRandomGammaV2", "output:dtype", rule::shape_from_first, kGamma},
     {"StatelessRandomGammaV3", "output:dtype", rule::shape_from_first, kGamma},

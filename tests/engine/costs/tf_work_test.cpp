@@ -114,5 +114,20 @@ TEST_CASE("a sum over segments of rows that indices name reads those rows, not t
   CHECK(slope.bytes == 4 * (12 * 8 + 2 * 12 + 1 + 20 * 8));
 }
 
+TEST_CASE("numbers are drawn from distributions that are read") {
+  // Two lines of 100 logits, three samples of each; a shape is not read.
+  const TensorInfo logits = tensor({2, 100}), samples = tensor({2, 3}, DType::i64);
+  for (const char* const type : {"Multinomial", "StatelessMultinomial"}) {
+    const Work work = tf_work(type, {logits}, samples);
+    CHECK(work.flops == 200 * 12 + 6 * 20);
+    CHECK(work.bytes == 200 * 4 + 6 * 8);
+  }
+  const TensorInfo shape = tensor({1}, DType::i32);
+  CHECK(tf_work("RandomGamma", {shape, logits}, logits).bytes == 4 + 2 * 200 * 4);
+  CHECK(tf_work("RandomUniform", {shape}, logits).bytes == 200 * 4);
+  CHECK(OneOp{"Multinomial", {logits}, {samples}}.work().bytes == 200 * 4 + 6 * 8);
+  CHECK(OneOp{"Bernoulli", {logits}, {logits}}.work().bytes == 2 * 200 * 4);
+}
+
 }  // namespace
 }  // namespace berth::test
