@@ -88,12 +88,12 @@ void diagonals_of_matrix(OpContext& op) {
 
 constexpr Row kOps[] = {
     {"Diag", "output:T", diagonal, copies()},
-    {"DiagPart", "diagonal:T", diagonal_part, copies()},
+    {"DiagPart", "diagonal:T", diagonal_part, gathers()},
     {"MatrixBandPart", "band:T", rule::like_first, copies()},
     {"MatrixDiag", "output:T", matrix_diagonal, copies()},
-    {"MatrixDiagPart", "diagonal:T", matrix_diagonal_part, copies()},
-    {"MatrixDiagPartV2", "diagonal:T", diagonals_of_matrix, copies()},
-    {"MatrixDiagPartV3", "diagonal:T", diagonals_of_matrix, copies()},
+    {"MatrixDiagPart", "diagonal:T", matrix_diagonal_part, gathers()},
+    {"MatrixDiagPartV2", "diagonal:T", diagonals_of_matrix, gathers()},
+    {"MatrixDiagPartV3", "diagonal:T", diagonals_of_matrix, gathers()},
     {"MatrixDiagV2", "output:T", matrix_of_diagonals, copies()},
     {"MatrixDiagV3", "output:T", matrix_of_diagonals, copies()},
     {"MatrixSetDiag", "output:T", rule::like_first, copies()},

@@ -145,6 +145,13 @@ constexpr WorkRule per_value_of(OpClass op_class, double flops) {
   return {per_value, op_class, flops};
 }
 
+/// indices, values, shape, dense: only the entries' elements of the dense tensor are read.
+Estimate on_entries(const OpView& op, const WorkRule& rule) {
+  const double bytes = op.bytes_read() - op.input(3).bytes() + 2 * op.bytes_written();
+  return work::make_estimate(op, rule, rule.flops * known_or(op.output(0).elements(), 0), bytes);
+}
+constexpr WorkRule kOnEntries{on_entries, OpClass::elementwise, 1};
+
 constexpr WorkRule kSparseSoftmax = per_value_of(OpClass::reduction, kTranscendentalFlops + 4);
 
 constexpr Row kOps[] = {
@@ -173,9 +180,9 @@ constexpr Row kOps[] = {
     {"SparseConcat", "output_indices:=int64 output_values:T output_shape:=int64", sparse_concat,
      copies()},
     {"SparseCross", "output_indices:=int64 output_values:out_type output_shape:=int64", nullptr},
-    {"SparseDenseCwiseAdd", "output:T", rule::like_second, elementwise(1)},
-    {"SparseDenseCwiseDiv", "output:T", rule::like_second, elementwise(1)},
-    {"SparseDenseCwiseMul", "output:T", rule::like_second, elementwise(1)},
+    {"SparseDenseCwiseAdd", "output:T", rule::like_second, kOnEntries},
+    {"SparseDenseCwiseDiv", "output:T", rule::like_second, kOnEntries},
+    {"SparseDenseCwiseMul", "output:T", rule::like_second, kOnEntries},
     {"SparseFillEmptyRows",
      "output_indices:=int64 output_values:T empty_row_indicator:=bool reverse_index_map:=int64",
      sparse_fill_empty_rows, copies()},

@@ -129,5 +129,17 @@ TEST_CASE("numbers are drawn from distributions that are read") {
   CHECK(OneOp{"Bernoulli", {logits}, {logits}}.work().bytes == 2 * 200 * 4);
 }
 
+TEST_CASE("diagonals and single elements are read alone") {
+  CHECK(tf_work("MatrixDiagPartV3", {tensor({8, 16, 16}), tensor({1}, DType::i32), tensor({})},
+                tensor({8, 16}))
+            .bytes == 4 * (2 * 8 * 16 + 2));
+  // 7 entries of a dense matrix.
+  CHECK(
+      tf_work("SparseDenseCwiseMul",
+              {tensor({7, 2}, DType::i64), tensor({7}), tensor({2}, DType::i64), tensor({90, 90})},
+              tensor({7}))
+          .bytes == 7 * 2 * 8 + 2 * 8 + 4 * 3 * 7);
+}
+
 }  // namespace
 }  // namespace berth::test
