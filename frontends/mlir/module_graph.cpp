@@ -3,7 +3,6 @@
 #include "llvm/ADT/Twine.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "op_facts.h"
 #include "places.h"
 
@@ -279,15 +278,8 @@ berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id, const T
 
 mlir::LogicalResult ModuleGraph::add_inputs(mlir::Operation& op, std::int32_t id,
                                             const Tensors& tensors, bool& varies) {
-  llvm::SetVector<mlir::Value> read(op.operand_begin(), op.operand_end());
   llvm::SmallVector<mlir::Value> inputs(op.operand_begin(), op.operand_end());
-  if (op.getNumRegions() > 0) {
-    llvm::SetVector<mlir::Value> captured;
-    mlir::getUsedValuesDefinedAbove(op.getRegions(), captured);
-    for (mlir::Value value : captured) {
-      if (read.insert(value)) inputs.push_back(value);
-    }
-  }
+  inputs.append(captured_by(op));
   for (mlir::Value value : inputs) {
     for (const std::int32_t tensor : tensors_of(tensors, value)) {
       if (failed(checked(op, berth_builder_input(builder_, id, tensor)))) return mlir::failure();

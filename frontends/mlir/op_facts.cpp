@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace berth_mlir {
 namespace {
@@ -318,6 +319,16 @@ bool runs_per_element(mlir::Operation& op) {
   return type == "reduce" || type == "map" || type == "reduce_window" ||
          type == "select_and_scatter" || type == "scatter" || type == "sort" ||
          type == "all_reduce" || type == "reduce_scatter";
+}
+
+llvm::SmallVector<mlir::Value> captured_by(mlir::Operation& op) {
+  llvm::SetVector<mlir::Value> used;
+  if (op.getNumRegions() > 0) mlir::getUsedValuesDefinedAbove(op.getRegions(), used);
+  llvm::SmallVector<mlir::Value> captured;
+  for (mlir::Value value : used) {
+    if (!llvm::is_contained(op.getOperands(), value)) captured.push_back(value);
+  }
+  return captured;
 }
 
 std::optional<std::int64_t> number_of(mlir::Value value, bool as_unsigned) {

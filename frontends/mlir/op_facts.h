@@ -94,6 +94,10 @@ struct TensorFacts {
 /// Those of torch-mlir's lists; none where one is computed.
 [[nodiscard]] llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list);
 
+/// What the op's regions read of the values around it, each once, without its operands: inputs of the op, after
+/// those.
+[[nodiscard]] llvm::SmallVector<mlir::Value> captured_by(mlir::Operation& op);
+
 /// Gives the builder what the work rule of the op's type asks for.
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 

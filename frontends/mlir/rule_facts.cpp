@@ -348,6 +348,27 @@ berth_status add_torch_constants(mlir::Operation& op, berth_builder* builder, st
   return groups ? add_numbers(builder, id, "groups", {*groups}) : BERTH_OK;
 }
 
+/// Pairs: a captured tensor of which the body reads single elements alone, as the op's input of this number, and
+/// how many each time. An embedding is such a table.
+Numbers picked_from(mlir::Operation& op) {
+  Numbers picked;
+  for (const auto& [number, value] : llvm::enumerate(captured_by(op))) {
+    std::int64_t times = 0;
+    bool whole = false;
+    for (mlir::OpOperand& use : value.getUses()) {
+      mlir::Operation& reader = *use.getOwner();
+      if (!op.isProperAncestor(&reader)) continue;
+      const llvm::StringRef type = reader.getName().getStringRef();
+      const bool picks = type == "tensor.extract" || type == "memref.load";
+      // In a region within the body, it could be a loop's.
+      whole = whole || !picks || use.getOperandNumber() != 0 || reader.getParentOp() != &op;
+      ++times;
+    }
+    if (!whole) picked.append({static_cast<std::int64_t>(op.getNumOperands() + number), times});
+  }
+  return picked;
+}
+
 }  // namespace
 
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
@@ -371,6 +392,7 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
       return status;
     }
   }
+  if (berth_status status = add_numbers(builder, id, "picked", picked_from(op))) return status;
   return add_numbers(builder, id, "body", {std::max<std::int64_t>(op_count(op), 1)});
 }
 

@@ -274,7 +274,15 @@ TensorView result_of(const OpView& op) {
 
 double moved_bytes(const OpView& op) {
   const double written = op.output(0).present() ? 0 : result_of(op).bytes();
-  return work::all_bytes(op) + written;
+  double unread = 0;
+  const auto picked = op.integers("picked");
+  for (std::size_t i = 0; i + 1 < picked.size(); i += 2) {
+    const TensorView from = op.input(static_cast<std::size_t>(picked[i]));
+    const double read = number(op, "points") * static_cast<double>(picked[i + 1]) *
+                        work::element_bytes(from.dtype());
+    unread += std::max(0.0, known_or(from.bytes() - read, 0));
+  }
+  return work::all_bytes(op) + written - unread;
 }
 
 Estimate per_result(const OpView& op, const WorkRule& rule) {

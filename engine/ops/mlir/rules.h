@@ -17,6 +17,7 @@
 //   copies        1: of an update, which first makes a copy of the tensor that it changes
 //   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
 //                 how often it runs, and how many ops it has
+//   picked        pairs: an input of which such a body reads single elements, and how many each time
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ namespace berth::ops::mlir {
 
 /// The tensor that the op writes: its first result; on buffers it has none, and writes its last operand.
 [[nodiscard]] TensorView result_of(const OpView& op);
-/// Bytes read and written. A buffer that is written is read too, as the tensor that an op starts from is.
+/// Bytes read and written. A buffer that is written is read too, as the tensor that an op starts from is. Of an input
+/// that is "picked" from, only what the body picks is read.
 [[nodiscard]] double moved_bytes(const OpView& op);
 
 // --- Counted by elements of what the op writes: rule.flops for each ------------------------------

@@ -256,5 +256,17 @@ TEST_CASE("an attention of torch-mlir's holds its scores while it runs") {
   CHECK(work_of(attention, false, DType::f16).workspace_bytes == 2 * 4 * 16 * 32 * 2);
 }
 
+TEST_CASE("a body that picks elements of a table reads those alone") {
+  // An id for each of 3 rows of 16; the body picks two elements of a table at every point.
+  Case lookup = {"linalg.generic", {{3}, {3, 16}, {5000, 16}},
+                 {3, 16},          {{"points", {48}}, {"body", {4}}, {"picked", {2, 2}}},
+                 4 * 48,           OpClass::elementwise};
+  const double others = 4 * (3 + 2 * 48);
+  CHECK(work_of(lookup).flops == 4 * 48);
+  CHECK(work_of(lookup).bytes == others + 2 * 48 * 4);
+  lookup.inputs[2] = {5, 16};  // all of it, once
+  CHECK(work_of(lookup).bytes == others + 5 * 16 * 4);
+}
+
 }  // namespace
 }  // namespace berth::test

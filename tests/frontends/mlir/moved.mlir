@@ -62,3 +62,28 @@ func.func @generate() -> tensor<4096x1024xf32> {
   } : tensor<4096x1024xf32>
   return %g : tensor<4096x1024xf32>
 }
+// A table of 256 MB, of which the body reads an element at each of 10240 x 64 points: 2.62 MB, as many written, and the
+// ids. Where it reads the table otherwise too, all of it counts.
+func.func @lookup(%table: tensor<1000000x64xf32>, %ids: tensor<10240xi64>) -> tensor<10240x64xf32> {
+  %0 = tensor.empty() : tensor<10240x64xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<10240xi64>) outs(%0 : tensor<10240x64xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    %row = arith.index_cast %id : i64 to index
+    %column = linalg.index 1 : index
+    %element = tensor.extract %table[%row, %column] : tensor<1000000x64xf32>
+    linalg.yield %element : f32
+  } -> tensor<10240x64xf32>
+  return %1 : tensor<10240x64xf32>
+}
+func.func @lookup_of_whole(%table: tensor<1000000x64xf32>, %ids: tensor<10240xi64>) -> tensor<10240x64xf32> {
+  %0 = tensor.empty() : tensor<10240x64xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<10240xi64>) outs(%0 : tensor<10240x64xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    %row = arith.index_cast %id : i64 to index
+    %column = linalg.index 1 : index
+    %slice = tensor.extract_slice %table[%row, 0] [1, 64] [1, 1] : tensor<1000000x64xf32> to tensor<64xf32>
+    %element = tensor.extract %slice[%column] : tensor<64xf32>
+    linalg.yield %element : f32
+  } -> tensor<10240x64xf32>
+  return %1 : tensor<10240x64xf32>
+}
