@@ -146,6 +146,14 @@ std::int64_t length_after(const Use& op, const Handle& given) {
   return starts_with(type, "TensorList") ? given.size : before;
 }
 
+/// How many of them are tensors that it holds already. Which one is taken from the list is not known, but
+/// for those of the end: at most one of them goes.
+std::int64_t repeats_after(const Use& op) {
+  if (op.type == "TensorListPopBack") return std::max<std::int64_t>(0, op.in(0).repeats - 1);
+  const bool keeps = op.type == "TensorListPushBack" || !starts_with(op.type, "TensorList");
+  return keeps ? op.in(0).repeats : 0;
+}
+
 }  // namespace
 
 bool is_variable(std::string_view op) noexcept {
@@ -178,7 +186,9 @@ void learn_from_use(const Use& op) {
   if (out.type != kVariant) return;
   const bool alike = op.type == "AddN" || op.type == "ZerosLike";
   if (alike && out.handle == nullptr) out.handle = op.in(0).handle;
-  if (out.handle != nullptr) out.length = length_after(op, *out.handle);
+  if (out.handle == nullptr) return;
+  out.length = length_after(op, *out.handle);
+  out.repeats = repeats_after(op);
 }
 
 std::shared_ptr<Handle> captured_handle(const Attributes& attributes) {

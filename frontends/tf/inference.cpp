@@ -405,7 +405,7 @@ class Inference {
     for (std::size_t i = 0; i < std::min({last.size(), inputs.size(), node.outputs.size()}); ++i) {
       if (rounds > 0 && changes_shape(inputs[i], last[i])) node.outputs[i].set_shape(last[i].dims);
       merge_shape(node.outputs[i], last[i]);
-      after_rounds(node.outputs[i], body.outputs[i], rounds);
+      after_rounds(node.outputs[i], body.outputs[i], rounds, puts_the_same(body.program, i));
       set_content(node.outputs[i], content_after(body.program, initial, i, rounds));
     }
     inferred_.works[id] =
@@ -441,13 +441,15 @@ class Inference {
     if (fits) value.data = std::move(data);
   }
 
-  /// A list grows or shrinks by the same in every round.
-  static void after_rounds(Value& list, const Value& after_one, std::int64_t rounds) {
+  /// A list grows or shrinks by the same in every round. `same`: each puts the same tensor into it.
+  static void after_rounds(Value& list, const Value& after_one, std::int64_t rounds, bool same) {
     if (list.type != kVariant || after_one.handle == nullptr || rounds == 0) return;
     if (list.handle == after_one.handle && list.length != kUnknownDim &&
         after_one.length != kUnknownDim) {
       const std::int64_t change = after_one.length - list.length;
       const std::int64_t changes = product({rounds, std::abs(change)});
+      if (change == 1 && same) list.repeats += std::max<std::int64_t>(0, changes - 1);
+      if (change < 0) list.repeats = std::max<std::int64_t>(0, list.repeats - changes);
       if (changes == kUnknownDim || changes > kMaxDim) {
         list.length = kUnknownDim;
       } else {
@@ -456,6 +458,7 @@ class Inference {
       }
     } else {
       list.length = after_one.length;
+      list.repeats = after_one.repeats;
     }
     list.handle = after_one.handle;
   }
@@ -477,6 +480,7 @@ class Inference {
       merge_shape(output, largest.outputs[i]);
       if (output.handle == nullptr) output.handle = largest.outputs[i].handle;
       output.length = largest.outputs[i].length;
+      output.repeats = largest.outputs[i].repeats;
     }
     inferred_.works[id] = largest.costs.work;
     inferred_.works[id].workspace_bytes = room;

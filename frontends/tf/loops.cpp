@@ -186,13 +186,13 @@ const Node& node_at(const Program& program, NodeId id) {
   return program.nodes[static_cast<std::size_t>(id)];
 }
 
-/// The node behind ops that only pass their first input on.
-NodeId behind_copies(const Program& program, NodeId id) {
+/// The node behind ops that only pass their first input on; `casts`: as another type too.
+NodeId behind_copies(const Program& program, NodeId id, bool casts = true) {
   constexpr int kLongest = 16;
   for (int i = 0; i < kLongest; ++i) {
     const Node& node = node_at(program, id);
     const bool copies = node.op == "Identity" || is_switch(node.op) || node.op == "LoopCond" ||
-                        node.op == "StopGradient" || node.op == "Cast";
+                        node.op == "StopGradient" || (casts && node.op == "Cast");
     if (!copies || node.inputs.empty()) break;
     id = node.inputs[0].node;
   }
@@ -226,6 +226,53 @@ Dims shape_behind(const Value& before, const Value& after, double rounds) {
 bool is_handed_on(const Program& body, std::size_t index) {
   return index < body.arguments.size() && index < body.results.size() &&
          behind_copies(body, body.results[index].node) == body.arguments[index];
+}
+
+namespace {
+
+/// Whether all that is done with the variable behind `handle`, an argument of `body`, is to read it.
+bool is_only_read(const Program& body, NodeId handle) {
+  return std::all_of(body.nodes.begin(), body.nodes.end(), [&](const Node& node) {
+    return node.op == "ReadVariableOp" || node.op == "Identity" ||
+           std::none_of(node.inputs.begin(), node.inputs.end(), [&](const Source& input) {
+             return behind_copies(body, input.node) == handle;
+           });
+  });
+}
+
+}  // namespace
+
+bool is_kept(const Program& program, const Source& source) {
+  constexpr int kLongest = 16;
+  static constexpr std::string_view kViews[] = {"EnsureShape", "ExpandDims", "Reshape", "Squeeze"};
+  NodeId id = behind_copies(program, source.node, /*casts=*/false);
+  bool reads_variable = false;
+  for (int i = 0; i < kLongest; ++i) {
+    const Node& node = node_at(program, id);
+    if (node.op == "Const" || is_enter(node.op)) return true;
+    if (const auto variable = variable_at(program, id)) {
+      return behind_copies(program, variable->end.node, /*casts=*/false) == id;
+    }
+    const auto argument = std::find(program.arguments.begin(), program.arguments.end(), id);
+    if (argument != program.arguments.end()) {
+      return is_handed_on(program,
+                          static_cast<std::size_t>(argument - program.arguments.begin())) &&
+             (!reads_variable || is_only_read(program, id));
+    }
+    const bool views = std::find(std::begin(kViews), std::end(kViews), node.op) != std::end(kViews);
+    if ((!views && node.op != "ReadVariableOp") || node.inputs.empty()) return false;
+    reads_variable |= node.op == "ReadVariableOp";
+    id = behind_copies(program, node.inputs[0].node, /*casts=*/false);
+  }
+  return false;
+}
+
+bool puts_the_same(const Program& body, std::size_t index) {
+  if (index >= body.results.size() || index >= body.arguments.size()) return false;
+  const Node& push = node_at(body, behind_copies(body, body.results[index].node));
+  return push.op == "TensorListPushBack" && push.inputs.size() == 2 &&
+         behind_copies(body, push.inputs[0].node) == body.arguments[index] &&
+         is_kept(body, push.inputs[1]);
 }
 
 namespace {

@@ -81,6 +81,14 @@ struct FrameVariable {
 /// Whether every round of a functional loop hands variable `index` on as it is.
 [[nodiscard]] bool is_handed_on(const Program& body, std::size_t index);
 
+/// Whether `source`, in a loop of `program` or where that is a loop's body, is the same tensor in every round, in memory
+/// that is there before the first.
+[[nodiscard]] bool is_kept(const Program& program, const Source& source);
+
+/// Whether every round of a functional loop puts the same tensor at the end of the list that variable
+/// `index` is.
+[[nodiscard]] bool puts_the_same(const Program& body, std::size_t index);
+
 /// The content of a loop variable after `trips` rounds, for a counter; kUnknown where `merge` is
 /// none.
 [[nodiscard]] std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips);

@@ -10,20 +10,26 @@ namespace {
 constexpr std::int64_t kHandleBytes = 16;
 constexpr std::int64_t kStringBytes = 24;
 
+/// Tensors that an array, a list or a stack holds.
+std::int64_t held(const Value& value) {
+  if (value.length == kUnknownDim) return value.handle->size;
+  return std::max<std::int64_t>(0, value.length - value.repeats);
+}
+
 /// Bytes of what is in an array, a list or a stack; kUnknownBytes where its size is not known.
 std::int64_t content_bytes(const Value& value) {
   const Handle& handle = *value.handle;
   if (handle.variable) return 0;            // the variable's op counts them
   if (!handle.ranked) return kHandleBytes;  // nothing that is known was put into it
   Dims dims = handle.dims;
-  dims.insert(dims.begin(), value.length != kUnknownDim ? value.length : handle.size);
+  dims.insert(dims.begin(), held(value));
   const std::int64_t count = product(dims);
   if (count == kUnknownDim || count > kMaxDim) return kUnknownBytes;
   return std::max(kHandleBytes, (count * dtype_bits(dtype_of(handle.type)) + 7) / 8);
 }
 
 /// A handle to numbers has their type. Its shape is TensorFlow's, that of handles, but for a list:
-/// that is a value, and all its elements are copied with it.
+/// that is a value, and all its elements are copied with it, each tensor among them once.
 TensorInfo content_info(const Value& value) {
   const Handle& handle = *value.handle;
   TensorInfo info;
@@ -38,7 +44,7 @@ TensorInfo content_info(const Value& value) {
   info.has_shape = handle.ranked;
   if (!handle.ranked) return info;
   info.shape = handle.dims;
-  info.shape.insert(info.shape.begin(), value.length != kUnknownDim ? value.length : handle.size);
+  info.shape.insert(info.shape.begin(), held(value));
   // Too many elements for any machine count as not known.
   if (info.bytes == kUnknownBytes) {
     info.has_shape =

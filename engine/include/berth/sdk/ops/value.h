@@ -57,6 +57,9 @@ struct BERTH_EXPORT Value {
   std::shared_ptr<Handle> handle;
   /// Elements of a tensor list as it is here; its handle is shared by what it was before and after.
   std::int64_t length = kUnknownDim;
+  /// How many of them are the very tensor that another element is: a list refers to its elements, and
+  /// what is put into it again takes no memory.
+  std::int64_t repeats = 0;
   /// Set where the value is no dense tensor (a sequence, map, optional or sparse tensor): the
   /// frontend's own description of it.
   std::shared_ptr<const void> other;

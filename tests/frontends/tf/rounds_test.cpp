@@ -1,0 +1,123 @@
+// What the rounds of functional loops hold and do.
+#include <algorithm>
+
+#include "berth/costs.h"
+#include "text_graph.h"
+
+namespace berth::tf_frontend {
+namespace {
+
+const std::string kInts = attr("T", "type: DT_INT32");
+
+/// A node of a function.
+std::string inside(const std::string& text) {
+  return "node_def" + text.substr(4);
+}
+
+bool has_note(const LoadedModel& model, std::string_view part) {
+  return std::any_of(model.notes.begin(), model.notes.end(), [&](const std::string& note) {
+    return note.find(part) != std::string::npos;
+  });
+}
+
+TEST_CASE("a list into which every round puts the same tensor holds it once") {
+  // i, w, x, l, m of the loop:  while (i < 50) { i += 1; x = x @ w; l.push(w); m.push(x) }
+  const auto argument = [](const std::string& kind, const std::string& name, const char* type) {
+    return kind + " { name: '" + name + "' type: " + type + " } ";
+  };
+  const auto all = [&](const std::string& kind) {
+    return argument(kind, kind[0] + std::string("i"), "DT_INT32") +
+           argument(kind, kind[0] + std::string("w"), "DT_FLOAT") +
+           argument(kind, kind[0] + std::string("x"), "DT_FLOAT") +
+           argument(kind, kind[0] + std::string("l"), "DT_VARIANT") +
+           argument(kind, kind[0] + std::string("m"), "DT_VARIANT");
+  };
+  const std::string list = attr("element_dtype", "type: DT_FLOAT");
+  const std::string shapes = list + attr("shape_type", "type: DT_INT32");
+  const auto bytes = [&](const std::string& put, const std::string& kept) {
+    const std::string body =
+        "function { signature { name: 'body' " + all("input_arg") + all("output_arg") + "} " +
+        inside(integers("one", {1}, true)) + inside(node("add", "AddV2", "ii one:output:0", kInts)) +
+        inside(node("mul", "MatMul", "ix iw", kFloats)) +
+        inside(node("same", "Identity", "iw", kFloats)) +
+        inside(node("other", "Neg", "iw", kFloats)) +
+        inside(node("pl", "TensorListPushBack", "il " + put, list)) +
+        inside(node("pm", "TensorListPushBack", "im mul:product:0", list)) +
+        "ret { key: 'oi' value: 'add:z:0' } ret { key: 'ow' value: '" + kept +
+        "' } ret { key: 'ox' value: 'mul:product:0' } ret { key: 'ol' value: "
+        "'pl:output_handle:0' } ret { key: 'om' value: 'pm:output_handle:0' } } ";
+    const std::string condition =
+        "function { signature { name: 'cond' " + all("input_arg") +
+        argument("output_arg", "r", "DT_BOOL") + "} " + inside(integers("end", {50}, true)) +
+        inside(node("less", "Less", "ii end:output:0", kInts)) +
+        "ret { key: 'r' value: 'less:z:0' } } ";
+    const LoadedModel model = load_bytes(
+        integers("start", {0}, true) + placeholder("w", {16, 16}) + placeholder("x", {4, 16}) +
+        integers("open", {-1, 16}) + integers("most", {50}, true) +
+        node("l", "EmptyTensorList", "open most", shapes) +
+        node("m", "EmptyTensorList", "open most", shapes) +
+        node("loop", "StatelessWhile", "start w x l m",
+             attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                 attr("T",
+                      "list { type: DT_INT32 type: DT_FLOAT type: DT_FLOAT type: DT_VARIANT type: "
+                      "DT_VARIANT }")) +
+        node("yl", "TensorListStack", "loop:3 open", list + attr("num_elements", "i: 50")) +
+        node("ym", "TensorListStack", "loop:4 open", list + attr("num_elements", "i: 50")) +
+        "library { " + body + condition + " }");
+    const Graph& graph = *model.graph;
+    const auto outputs = graph.outputs(op_named(graph, "loop"));
+    CHECK(graph.bytes(outputs[4]) == 50 * 4 * 16 * 4);
+    // All of its elements are in what is made of it.
+    CHECK(graph.bytes(graph.outputs(op_named(graph, "yl"))[0]) == 50 * 16 * 16 * 4);
+    return graph.bytes(outputs[3]);
+  };
+  constexpr std::int64_t kOne = 16 * 16 * 4;
+  CHECK(bytes("iw", "iw") == kOne);
+  CHECK(bytes("same:output:0", "iw") == kOne);
+  CHECK(bytes("other:y:0", "iw") == 50 * kOne);     // made anew in every round
+  CHECK(bytes("iw", "other:y:0") == 50 * kOne);     // another one in every round
+}
+
+/// i, c, x of a loop:  while (i < 10) { i += 1; x = sum(matmul(c[0 : size], w)) }, where `size` is a node of the body.
+std::string windows(const std::string& nodes, const std::string& size) {
+  const auto argument = [](const std::string& kind, const std::string& name, const char* type) {
+    return kind + " { name: '" + name + "' type: " + type + " } ";
+  };
+  const auto all = [&](const std::string& kind, const std::string& mark) {
+    return argument(kind, mark + "i", "DT_INT32") + argument(kind, mark + "c", "DT_FLOAT") +
+           argument(kind, mark + "d", "DT_INT32") + argument(kind, mark + "x", "DT_FLOAT");
+  };
+  const std::string body =
+      "function { signature { name: 'body' " + all("input_arg", "") + all("output_arg", "o") + "} " +
+      inside(integers("one", {1}, true)) + inside(integers("wide", {16}, true)) +
+      inside(integers("begin", {0, 0})) + inside(integers("axis", {0})) +
+      inside(node("add", "AddV2", "i one:output:0", kInts)) + nodes +
+      inside(node("size", "Pack", size + " wide:output:0", kInts + attr("N", "i: 2"))) +
+      inside(node("k", "Slice", "c begin:output:0 size:output:0",
+                  kFloats + attr("Index", "type: DT_INT32"))) +
+      inside(node("m", "MatMul", "k:output:0 c", kFloats + attr("transpose_b", "b: true"))) +
+      inside(node("sum", "Sum", "m:product:0 axis:output:0",
+                  kFloats + attr("Tidx", "type: DT_INT32"))) +
+      "ret { key: 'oi' value: 'add:z:0' } ret { key: 'oc' value: 'c' } ret { key: 'od' value: 'd' } "
+      "ret { key: 'ox' value: 'sum:output:0' } } ";
+  const std::string condition =
+      "function { signature { name: 'cond' " + all("input_arg", "") +
+      argument("output_arg", "r", "DT_BOOL") + "} " + inside(integers("end", {10}, true)) +
+      inside(node("less", "Less", "i end:output:0", kInts)) +
+      "ret { key: 'r' value: 'less:z:0' } } ";
+  return integers("start", {0}, true) + placeholder("c", {10, 16}) + placeholder("x", {10}) +
+         node("data", "Placeholder", "", attr("dtype", "type: DT_INT32") + shape("shape", {})) +
+         node("loop", "StatelessWhile", "start c data x",
+              attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                  attr("T", "list { type: DT_INT32 type: DT_FLOAT type: DT_INT32 type: DT_FLOAT }")) +
+         "library { " + body + condition + " }";
+}
+
+double flops_of_loop(const LoadedModel& model) {
+  return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+}
+
+constexpr double kRow = 2.0 * 16 * 10 + 10;  // a product with each of 10 rows, and the sum
+
+}  // namespace
+}  // namespace berth::tf_frontend
