@@ -96,7 +96,8 @@ std::optional<Dims> permuted(const Dims& dims, const std::vector<std::int64_t>& 
   return out;
 }
 
-std::optional<Dims> concatenated(std::span<const Dims* const> parts, std::int64_t axis) {
+std::optional<Dims> concatenated(std::span<const Dims* const> parts, std::int64_t axis,
+                                 bool largest_step) {
   const auto known =
       std::find_if(parts.begin(), parts.end(), [](const Dims* part) { return part != nullptr; });
   if (known == parts.end()) return std::nullopt;
@@ -104,11 +105,19 @@ std::optional<Dims> concatenated(std::span<const Dims* const> parts, std::int64_
   if (!at) return std::nullopt;
   Dims dims((*known)->size(), kUnknownDim);
   std::int64_t sum = 0;
-  for (const Dims* const part : parts) {
-    if (part != nullptr && part->size() != dims.size()) return std::nullopt;
-    for (std::size_t d = 0; part != nullptr && d < dims.size(); ++d) {
-      if (d != *at && dims[d] == kUnknownDim) dims[d] = (*part)[d];
+  for (const bool empty : {false, true}) {
+    for (const Dims* const part : parts) {
+      if (part == nullptr || (product(*part) == 0) != empty) continue;
+      if (part->size() != dims.size()) return std::nullopt;
+      for (std::size_t d = 0; d < dims.size(); ++d) {
+        if (d == *at) continue;
+        if (dims[d] == kUnknownDim) dims[d] = (*part)[d];
+        const bool differs = (*part)[d] != kUnknownDim && (*part)[d] != dims[d];
+        if (differs && !empty && !largest_step) return std::nullopt;
+      }
     }
+  }
+  for (const Dims* const part : parts) {
     sum = add_dims(sum, part != nullptr ? (*part)[*at] : kUnknownDim);
   }
   dims[*at] = sum;
@@ -240,7 +249,9 @@ class Einsum {
         if (i >= term.size()) break;
       }
       std::int64_t& dim = dims_.try_emplace(term[i], kUnknownDim).first->second;
-      if (dim == kUnknownDim || dim == 1) dim = dims != nullptr ? (*dims)[at] : kUnknownDim;
+      const std::int64_t own = dims != nullptr ? (*dims)[at] : kUnknownDim;
+      if (std::min(own, dim) > 1 && own != dim) return false;
+      if (dim == kUnknownDim || dim == 1) dim = own;
       ++counts_[term[i]];
     }
     return true;

@@ -45,9 +45,11 @@ void fill_open_dim(Dims& dims, const Dims& from);
 [[nodiscard]] Dims reduced(const Dims& dims, const std::vector<bool>& marked, bool keep);
 [[nodiscard]] std::optional<Dims> permuted(const Dims& dims,
                                            const std::vector<std::int64_t>& order);
-/// Joined along `axis`, which counts from the end where negative. Null: a shape that is not known.
+/// Joined along `axis`, which counts from the end where negative. Null: a shape that is not known. Other dimensions
+/// must be the same, but those of a part without elements, as runtimes have it, and sizes of the largest step, which are
+/// chosen by themselves.
 [[nodiscard]] std::optional<Dims> concatenated(std::span<const Dims* const> parts,
-                                               std::int64_t axis);
+                                               std::int64_t axis, bool largest_step);
 /// The elements of dimension `axis` that `indices` names; the first `batch` dimensions are common.
 [[nodiscard]] std::optional<Dims> gathered(const Dims& from, const Dims& indices, std::int64_t axis,
                                            std::int64_t batch);

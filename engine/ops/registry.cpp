@@ -119,8 +119,8 @@ const Entry& dataset() {
 // --- ONNX ---------------------------------------------------------------------------------------
 
 Table make_onnx_table() {
-  // Shapes of the first kind follow from the inputs' shapes, those of the second also from what
-  // some inputs hold.
+  // Shapes of the first kind follow from the inputs' shapes and from lists of whole numbers among the inputs,
+  // those of the second also from what others hold.
   struct Family {
     std::span<const onnx::Row> rows;
     bool shape_from_shapes;
@@ -132,7 +132,7 @@ Table make_onnx_table() {
         Family{onnx::normalization_ops(), true}, Family{onnx::product_ops(), true},
         Family{onnx::quantized_ops(), true}, Family{onnx::recurrent_ops(), true},
         Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false, false},
-        Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), false},
+        Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), true},
         Family{onnx::machine_learning_ops(), false}, Family{onnx::random_ops(), false, false},
         Family{onnx::reduction_ops(), false}, Family{onnx::shape_ops(), false},
         Family{onnx::training_ops(), false, false}}) {

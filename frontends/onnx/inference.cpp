@@ -235,12 +235,15 @@ void Inference::infer_scan(NodeContext& op, bool report) {
 bool sizes_known(const NodeContext& op) {
   for (std::size_t i = 1; i < op.input_count(); ++i) {
     const Dims* const dims = op.shape(i);
-    if (op.type_of(i) == ops::onnx::kInt64 && dims != nullptr && dims->size() == 1 &&
-        !op.integers(i)) {
-      return false;
-    }
+    const bool whole = op.type_of(i) == ops::onnx::kInt64 || op.type_of(i) == ops::onnx::kInt32;
+    if (whole && dims != nullptr && dims->size() == 1 && !op.integers(i)) return false;
   }
   return true;
+}
+
+/// Its rule knows all dimensions of what it gives but those over which the window cannot move.
+bool has_window(const NodeContext& op) {
+  return op.node.type() == "Conv" || op.attributes.has("kernel_shape");
 }
 
 // The body once for each element, where they are known; else for what they have in common.
@@ -312,8 +315,12 @@ void Inference::infer_op(NodeContext& op, bool report) {
   const bool inferred = infer_by_schema(op, why);
   if (inferred || !report) return;
   if (why.empty() && rule != nullptr && op.info->shape_from_shapes && inputs_complete(op) &&
-      sizes_known(op) && op.output_count() > 0 && !op.out(0).ranked) {
-    why = "the shapes of its inputs do not fit together";
+      sizes_known(op) && op.output_count() > 0 &&
+      (has_window(op) ? !complete(op.out(0)) : !op.out(0).ranked)) {
+    why = has_window(op) ? "its window is larger than the image, or its weights are for other "
+                           "channels; give the "
+                           "inputs a larger height and width, or shapes that fit"
+                         : "the shapes of its inputs do not fit together";
   }
   if (!why.empty()) {
     if (report_.refused++ == 0) report_.first_refusal = cat(describe(*node.proto), ": ", why);

@@ -1,10 +1,27 @@
 // Same elements in another shape, joining, splitting, padding: what moves data without computing.
 #include <algorithm>
+#include <numeric>
 
 #include "ops/onnx/rules.h"
 
 namespace berth::ops::onnx {
 namespace {
+
+/// Whether `dims` may be those of as many elements as `from` has: a dimension that is open takes what is left.
+bool holds_as_many(const Dims& dims, const Dims& from) {
+  const std::int64_t total = product(from);
+  std::int64_t known = 1;
+  bool open = false;
+  for (const std::int64_t dim : dims) {
+    if (dim == kUnknownDim) {
+      open = true;
+    } else {
+      known = product({known, dim});
+    }
+  }
+  if (total == kUnknownDim || known == kUnknownDim) return true;
+  return open ? known == 0 || total % known == 0 : total == known;
+}
 
 /// The wanted shape: an input, or before opset 5 an attribute. 0 keeps a dimension, -1 takes what
 /// is left.
@@ -27,7 +44,10 @@ void reshape(OpContext& op) {
       dim = valid_dim(dim);
     }
   }
-  if (from != nullptr) fill_open_dim(wanted.dims, *from);
+  if (from != nullptr) {
+    if (!holds_as_many(wanted.dims, *from) && !op.largest_step) return;
+    fill_open_dim(wanted.dims, *from);
+  }
   op.set(0, std::move(wanted.dims));
 }
 
@@ -86,9 +106,13 @@ void squeeze(OpContext& op) {
       if ((*from)[i] == 1) axes->push_back(static_cast<std::int64_t>(i));
     }
   }
-  if (const auto removed = marked_axes(*axes, from->size())) {
-    op.set(0, reduced(*from, *removed, /*keep=*/false));
+  const auto removed = marked_axes(*axes, from->size());
+  if (!removed) return;
+  for (std::size_t i = 0; i < from->size(); ++i) {
+    const bool fits = (*from)[i] == kUnknownDim || (*from)[i] == 1 || op.largest_step;
+    if ((*removed)[i] && !fits) return;
   }
+  op.set(0, reduced(*from, *removed, /*keep=*/false));
 }
 
 void unsqueeze(OpContext& op) {
@@ -135,6 +159,9 @@ void split(OpContext& op) {
   const Ints parts = attribute_or_input(op, "split", 1);
   const auto count = static_cast<std::int64_t>(op.output_count());
   const std::int64_t dim = (*from)[*axis];
+  const bool fits = !parts || dim == kUnknownDim || op.largest_step ||
+                    std::accumulate(parts->begin(), parts->end(), std::int64_t{0}, add_dims) == dim;
+  if (!fits) return;
   const std::int64_t chunk = dim == kUnknownDim ? kUnknownDim : (dim + count - 1) / count;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     Dims dims = *from;

@@ -9,8 +9,21 @@ namespace {
 
 constexpr double kExp = kTranscendentalFlops;
 
+/// Whether inputs 1 to 4 have a number for each channel; in the first opsets they could have one for each point.
+bool has_statistics_of_channels(const OpContext& op) {
+  const Dims* const x = op.shape(0);
+  if (x == nullptr || op.attributes.integer("spatial", 1) == 0) return true;
+  const std::int64_t channels = x->size() > 1 ? (*x)[1] : 1;
+  for (std::size_t i = 1; i < 5; ++i) {
+    const std::int64_t own = dim_of(op.shape(i), 0, 1);
+    if (own != kUnknownDim && channels != kUnknownDim && own != channels) return false;
+  }
+  return true;
+}
+
 void batch_normalization(OpContext& op) {
-  op.set_like(0, 0);
+  op.give(0, tensor_type(op.type_of(0)));
+  if (has_statistics_of_channels(op)) op.set_like(0, 0);
   for (std::size_t i = 1; i < op.output_count(); ++i) op.set_like(i, i == 1 || i == 3 ? 3 : 4);
 }
 

@@ -43,7 +43,7 @@ void concatenate(OpContext& op) {
     const Dims* const dims = op.shape(i);
     parts.push_back(dims != nullptr && dims->empty() ? &kOne : dims);
   }
-  give(op, op.type_of(0), concatenated(parts, op.attributes.integer("axis", 1)));
+  give(op, op.type_of(0), concatenated(parts, op.attributes.integer("axis", 1), op.largest_step));
 }
 
 void dropout(OpContext& op) {

@@ -10,9 +10,19 @@
 namespace berth::ops::onnx {
 namespace {
 
-/// The spatial dimensions `dims[first, first + windows)` after the window moved over them.
+/// How often a pooling's window moves over `size` elements that it does not fit into: its runtime divides the
+/// negative room towards zero, and refuses no result above -1.
+std::int64_t positions_outside(std::int64_t size, const Window& window) {
+  const std::int64_t reach = multiply_dims(window.size - 1, window.dilation);
+  const std::int64_t room = add_dims(size, window.padding);
+  if (reach == kUnknownDim || room == kUnknownDim || window.stride < 1) return kUnknownDim;
+  return valid_dim((room - reach - 1) / window.stride + 1);
+}
+
+/// The spatial dimensions `dims[first, first + windows)` after the window moved over them; not known where it is larger
+/// than the image.
 bool windowed(const OpContext& op, Dims& dims, std::size_t first,
-              const std::vector<std::int64_t>& kernel) {
+              const std::vector<std::int64_t>& kernel, bool pools) {
   const auto strides = op.listed("strides");
   const auto dilations = op.listed("dilations");
   const auto pads = op.listed("pads");
@@ -36,6 +46,7 @@ bool windowed(const OpContext& op, Dims& dims, std::size_t first,
     if (auto_pad == "VALID") window.padding = 0;
     const std::int64_t size = dims[first + i];
     std::int64_t& moved = dims[first + i];
+    if (pools) window.too_small = positions_outside(size, window);
     moved = positions(size, window);
     // A last window that would begin in the padding behind the data does not count.
     const std::int64_t ahead = pads && !window.same ? (*pads)[i] : 0;
@@ -44,6 +55,16 @@ bool windowed(const OpContext& op, Dims& dims, std::size_t first,
     }
   }
   return true;
+}
+
+/// Whether the weights (M, C / group, k..) are of an image with `channels`. Onnx Runtime's own ops may have them in
+/// another order.
+bool are_weights_of(const OpContext& op, const Dims& weights, std::int64_t channels) {
+  const std::int64_t groups = op.attributes.integer("group", 1);
+  if (weights.size() < 3 || groups < 1 || op.type.find('.') != std::string_view::npos) return true;
+  const std::int64_t read = multiply_dims(weights[1], groups);
+  return (weights[0] == kUnknownDim || weights[0] % groups == 0) &&
+         (read == kUnknownDim || channels == kUnknownDim || read == channels);
 }
 
 /// Output 0 of a convolution of input `x` with weights `w`; element type `elem`. channels_last: x
@@ -55,6 +76,7 @@ void convolution_shape(OpContext& op, std::size_t x, std::size_t w, int elem, bo
   const Dims* const weights = op.shape(w);
   Dims dims = *in;
   const std::size_t channel = channels_last ? dims.size() - 1 : 1;
+  if (weights != nullptr && !are_weights_of(op, *weights, dims[channel])) return;
   dims[channel] = kUnknownDim;
   // Weights are M, C / group, k... for either order of the data.
   std::vector<std::int64_t> kernel(dims.size() - 2, kUnknownDim);
@@ -65,7 +87,8 @@ void convolution_shape(OpContext& op, std::size_t x, std::size_t w, int elem, bo
   }
   if (weights != nullptr && !weights->empty()) dims[channel] = weights->front();
   if (kernel.size() != dims.size() - 2) return;
-  if (windowed(op, dims, channels_last ? 1 : 2, kernel)) op.set(0, elem, std::move(dims));
+  if (windowed(op, dims, channels_last ? 1 : 2, kernel, /*pools=*/false))
+    op.set(0, elem, std::move(dims));
 }
 
 /// Output 0 (and a second one of the same shape, of int64) of a pooling of input 0.
@@ -75,7 +98,7 @@ void pooling_shape(OpContext& op, bool channels_last) {
   const auto kernel = op.listed("kernel_shape");
   if (in == nullptr || !kernel || in->size() != kernel->size() + 2) return;
   Dims dims = *in;
-  if (!windowed(op, dims, channels_last ? 1 : 2, *kernel)) return;
+  if (!windowed(op, dims, channels_last ? 1 : 2, *kernel, /*pools=*/true)) return;
   op.set(1, kInt64, dims);
   op.set(0, op.type_of(0), std::move(dims));
 }
@@ -98,6 +121,9 @@ void transposed_convolution_shape(OpContext& op) {
   if (in == nullptr || weights == nullptr || in->size() < 3 || weights->size() != in->size()) {
     return;
   }
+  const bool fits = (*in)[1] == kUnknownDim || (*weights)[0] == kUnknownDim ||
+                    (*in)[1] == (*weights)[0] || op.type.find('.') != std::string_view::npos;
+  if (!fits) return;
   const std::size_t count = in->size() - 2;
   const auto per_dim = [&](std::string_view name, std::int64_t otherwise, std::size_t size) {
     auto values = op.listed(name);

@@ -158,7 +158,7 @@ void concat_inputs(OpContext& op, std::size_t first, std::size_t count,
   }
   if (known == nullptr || known->empty()) return;
   if (!axis) return op.set(0, Dims(known->size(), kUnknownDim));
-  if (auto dims = concatenated(parts, *axis)) op.set(0, *std::move(dims));
+  if (auto dims = concatenated(parts, *axis, op.largest_step)) op.set(0, *std::move(dims));
 }
 void concat_last_axis(OpContext& op) {
   if (op.input_count() < 2) return;

@@ -146,7 +146,7 @@ struct OpInfo {
   Rule shape = nullptr;             ///< null: the shapes do not follow from what a file says
   Rule fold = nullptr;              ///< small contents, in numbers of any size: ask fold_contents
   DType (*dtype_of)(int type) = nullptr;  ///< of the dialect's element types
-  /// The shape follows from the inputs' shapes and the attributes, without any content.
+  /// The shape follows from the inputs' shapes, lists of whole numbers among them, and the attributes.
   bool shape_from_shapes = false;
   bool has_work = false;  ///< there is a rule for its work
   bool pure = false;      ///< its family is; ask is_pure (constants.h)
