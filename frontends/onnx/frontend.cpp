@@ -113,9 +113,11 @@ std::int64_t unsized_tensors(const Graph& graph) {
 
 /// Names of dimensions that nobody gave, of the tensors with which it begins that sizes are missing:
 /// those of the tensors behind them follow.
-void note_symbols(const Model& model, const Graph& graph, std::vector<std::string>& notes) {
+void note_symbols(const Model& model, const Translation& translation,
+                  std::vector<std::string>& notes) {
+  const Graph& graph = *translation.graph;
   std::set<std::string> unsized, open;
-  for (const TensorId tensor : frontend::lost_sizes(graph)) {
+  for (const TensorId tensor : frontend::lost_sizes(graph, translation.not_asked)) {
     unsized.insert(frontend::tensor_label(graph, tensor));
   }
   if (unsized.empty()) return;
@@ -183,7 +185,7 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
         translate(loading.program, graph_name(model), options.fold.value_or(true), notes);
     loading.graph = loading.translation.graph;
     note_data(model, unsized_tensors(*loading.graph), notes);
-    note_symbols(model, *loading.graph, notes);
+    note_symbols(model, loading.translation, notes);
     if (!options.fetches.empty()) {
       const OpId all = loading.graph->op_count();
       loading.graph = prune(*loading.graph, options.fetches);

@@ -324,6 +324,9 @@ void Inference::infer_op(NodeContext& op, bool report) {
   }
   if (!why.empty()) {
     if (report_.refused++ == 0) report_.first_refusal = cat(describe(*node.proto), ": ", why);
+    for (const ValueId id : node.outputs) {
+      if (id != kNoValue) program_.value(id).refused = true;
+    }
   } else if (rule == nullptr &&
              onnx::OpSchemaRegistry::Schema(node.type(), std::string(node.domain)) == nullptr) {
     const std::string domain(node.domain);
@@ -351,9 +354,11 @@ void take_given(const NodeContext& op, Value& value) {
   Type given;
   given.set_shape(*value.given);
   if (!value.type.other && merge_type(value.type, given)) return;
+  const std::string_view why = value.type.other
+                                   ? "is for a list or a map, which has none, made by node "
+                                   : "contradicts the one that follows from the inputs of node ";
   throw Error(ErrorCode::invalid_argument,
-              cat("the shape given for tensor '", frontend::readable(value.name),
-                  "' contradicts the one that follows from the inputs of node ",
+              cat("the shape given for tensor '", frontend::readable(value.name), "' ", why,
                   describe(*op.node.proto), "; leave it out"));
 }
 

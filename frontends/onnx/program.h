@@ -37,6 +37,7 @@ struct Value {
   Type type;                        ///< what is known so far, with content if that is small
   Type declared;                    ///< what the file says
   std::optional<Dims> given;        ///< the shape that the user gave, of what a node gives
+  bool refused = false;             ///< by inference: no runtime would make it
   /// The share of steps in which there is anything to compute of it: below 1 behind the choice of an
   /// expert's tokens.
   double share = 1;

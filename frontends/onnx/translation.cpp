@@ -12,7 +12,6 @@
 #include "onnx/graph_names.h"
 #include "onnx/inference.h"
 #include "onnx/routing.h"
-#include "support/sizes.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -268,9 +267,17 @@ Translation translate(const Program& program, const std::string& name, bool fold
     translation.graph = Translator(program, program.main, name, fold).translate_main(names, works);
   }
   translation.tensors = translator.take_tensors();
-  if (std::string note = frontend::sizes_note(*translation.graph); !note.empty()) {
-    notes.push_back(std::move(note));
+  const auto tensors = static_cast<std::size_t>(translation.graph->tensor_count());
+  frontend::NotAsked& not_asked = translation.not_asked;
+  not_asked = {std::vector<bool>(tensors, false), std::vector<bool>(tensors, false)};
+  for (const auto& [id, tensor] : translation.tensors) {
+    if (tensor == kNoTensor) continue;
+    const Value& value = program.value(id);
+    not_asked.shapeless[static_cast<std::size_t>(tensor)] = value.type.other != nullptr;
+    not_asked.refused[static_cast<std::size_t>(tensor)] = value.refused;
   }
+  std::string note = frontend::sizes_note(*translation.graph, not_asked);
+  if (!note.empty()) notes.push_back(std::move(note));
   return translation;
 }
 

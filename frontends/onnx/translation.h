@@ -7,6 +7,7 @@
 
 #include "berth/graph.h"
 #include "onnx/program.h"
+#include "support/sizes.h"
 
 namespace berth::onnx_frontend {
 
@@ -14,6 +15,7 @@ struct Translation {
   /// Ops: graph inputs, then nodes, then constants that the graph returns.
   std::shared_ptr<const Graph> graph;
   std::unordered_map<ValueId, TensorId> tensors;  ///< of the values that are tensors of the graph
+  frontend::NotAsked not_asked;
 };
 
 /// A program with inferred types as a Graph of dialect "onnx":

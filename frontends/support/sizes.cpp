@@ -8,18 +8,32 @@
 
 namespace berth::frontend {
 
-std::vector<TensorId> lost_sizes(const Graph& graph) {
+namespace {
+
+bool is_in(const std::vector<bool>& tensors, TensorId tensor) {
+  const auto at = static_cast<std::size_t>(tensor);
+  return at < tensors.size() && tensors[at];
+}
+
+/// Whether a tensor needs a size that it has not.
+bool lacks_size(const Graph& graph, const NotAsked& not_asked, TensorId tensor) {
+  return !graph.bytes_known(tensor) && !is_in(not_asked.shapeless, tensor);
+}
+
+}  // namespace
+
+std::vector<TensorId> lost_sizes(const Graph& graph, const NotAsked& not_asked) {
   std::vector<TensorId> lost;
   OpId last = kNoOp;  // an op's tensors are neighbours, and it may have many
   bool known = true;  // all that it reads
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (graph.bytes_known(tensor)) continue;
+    if (!lacks_size(graph, not_asked, tensor) || is_in(not_asked.refused, tensor)) continue;
     const OpId maker = graph.maker(tensor);
     if (maker != kNoOp && maker != last) {
       const auto reads = graph.inputs(maker);
       last = maker;
       known = std::all_of(reads.begin(), reads.end(), [&](TensorId read) {
-        return read == kNoTensor || graph.bytes_known(read);
+        return read == kNoTensor || !lacks_size(graph, not_asked, read);
       });
     }
     if (maker == kNoOp || known) lost.push_back(tensor);
@@ -38,14 +52,14 @@ std::string tensor_label(const Graph& graph, TensorId tensor) {
                    : cat(readable(graph.op_name(maker)), ":", port);
 }
 
-std::string sizes_note(const Graph& graph) {
+std::string sizes_note(const Graph& graph, const NotAsked& not_asked) {
   std::int64_t unsized = 0;
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    unsized += graph.bytes_known(tensor) ? 0 : 1;
+    unsized += lacks_size(graph, not_asked, tensor) ? 1 : 0;
   }
   if (unsized == 0) return {};
   std::vector<std::string> shapes, types;
-  for (const TensorId tensor : lost_sizes(graph)) {
+  for (const TensorId tensor : lost_sizes(graph, not_asked)) {
     const bool has_type = graph.dtype(tensor) != DType::unknown;
     (has_type ? shapes : types).push_back(tensor_label(graph, tensor));
   }

@@ -8,15 +8,22 @@
 
 namespace berth::frontend {
 
-/// The tensors without a size that no other such tensor leads to.
-[[nodiscard]] std::vector<TensorId> lost_sizes(const Graph& graph);
+/// Tensors, by id, that no shape is asked for. Empty: there are none of the kind.
+struct NotAsked {
+  std::vector<bool> shapeless;  ///< lists, maps and the like, which have none
+  std::vector<bool> refused;    ///< inputs of their ops do not fit together
+};
+
+/// The tensors without a size that no other such tensor leads to, and that a shape would help.
+[[nodiscard]] std::vector<TensorId> lost_sizes(const Graph& graph, const NotAsked& not_asked = {});
 
 /// The name that --shape takes: the tensor's own, or its op's with the port behind it, if that is
 /// not 0. Readable.
 [[nodiscard]] std::string tensor_label(const Graph& graph, TensorId tensor);
 
 /// The note on tensors without a size: how many there are, where they begin, and what helps. Empty
-/// if there is none.
-[[nodiscard]] std::string sizes_note(const Graph& graph);
+/// if there is none but shapeless ones.
+[[nodiscard]] std::string sizes_note(const Graph& graph, const NotAsked& not_asked = {});
+
 
 }  // namespace berth::frontend

@@ -1,5 +1,6 @@
 // Inputs that do not fit together are said to; what ONNX Runtime takes is not.
 #include "model_text.h"
+#include "support/expect_error.h"
 
 namespace berth::test {
 namespace {
@@ -35,6 +36,7 @@ TEST_CASE("what does not fit together is refused, and has no size") {
     const LoadedModel model = models.load(parse_graph("g " + std::string(c.graph)));
     CHECK(type_text(*model.graph, "y") == c.result);
     CHECK(has_note(model, "shape inference refuses 1 node"));
+    CHECK_FALSE(has_note(model, "give shapes with --shape"));  // which could not mend it
   }
 }
 
@@ -89,6 +91,22 @@ TEST_CASE("a size that the step computes is no misfit") {
     CAPTURE(std::string(graph));
     CHECK_FALSE(has_note(models.load(parse_graph("g " + std::string(graph))), "refuses"));
   }
+}
+
+TEST_CASE("no shape is asked for a list or a map, which have none, but for the tensor behind them") {
+  ModelFolder models;
+  const onnx::ModelProto maps = parse_graph(
+      "g (float[9,3] x) => (y) { y = ai.onnx.ml.ZipMap<classlabels_int64s = [0, 1, 2]>(x) }");
+  CHECK_FALSE(has_note(models.load(maps), "no known size"));
+  LoadOptions options;
+  options.shapes["y"] = {9, 3};
+  expect_error(ErrorCode::invalid_argument, {"'y'", "is for a list or a map", "leave it out"},
+               [&] { static_cast<void>(models.load(maps, options)); });
+  const onnx::ModelProto pieces = parse_graph(
+      "g (float[9,3] x, int64 n) => (y) { s = SplitToSequence<axis = 0>(x, n) t = "
+      "SequenceInsert(s, x) y = ConcatFromSequence<axis = 0>(t) }");
+  CHECK(has_note(models.load(pieces), "1 of 5 tensors have no known size and count as 0 bytes; it "
+                                      "begins with 'y': give shapes with --shape"));
 }
 
 }  // namespace
