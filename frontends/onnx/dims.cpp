@@ -61,6 +61,19 @@ void for_all_shapes(onnx::GraphProto& graph, const Visit& visit) {
   }
 }
 
+using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+/// Loop nodes by name, or by their first result where they have none.
+void collect_loops(const Nodes& nodes, std::set<std::string>& names) {
+  for (const auto& node : nodes) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_loops(attribute.g().node(), names);
+    }
+    if (node.op_type() != "Loop" || (node.name().empty() && node.output_size() == 0)) continue;
+    names.insert(readable(node.name().empty() ? node.output(0) : node.name()));
+  }
+}
+
 class DimBinder {
  public:
   DimBinder(Model& model, const LoadOptions& options) : model_(model), options_(options) {}
@@ -91,6 +104,7 @@ class DimBinder {
 
   void collect();
   void collect_expressions();
+  bool names_loop(const std::string& name) const;
   void bind_given_dims();
   void bind_given_shapes();
   void bind_shape(const std::string& input, TensorShapeProto& shape,
@@ -117,6 +131,7 @@ class DimBinder {
   std::set<std::string> input_dims_;  // names in shapes of inputs
   std::string open_first_;            // an input that leaves its first dimension open
   std::set<std::string> all_dims_;
+  std::set<std::string> loops_;                       // names of Loop nodes, wherever they are
   std::map<std::string, DimExpression> expressions_;  // of all_dims_, those that are computed
   std::map<std::string, std::string> computed_in_;    // symbols, and an expression of theirs
   std::map<std::string, std::int64_t> bound_;
@@ -159,6 +174,8 @@ void DimBinder::collect() {
     if (open_first_.empty() && leaves_first_open(*shape)) open_first_ = input.name();
   }
   for_all_shapes(graph, [&](TensorShapeProto& shape) { names_of(shape, all_dims_); });
+  collect_loops(graph.node(), loops_);
+  for (const auto& function : model_.proto->functions()) collect_loops(function.node(), loops_);
   collect_expressions();
 }
 
@@ -220,10 +237,18 @@ void DimBinder::bind(const std::string& name, std::int64_t value) {
   }
 }
 
+// Names of nodes in bodies and functions have those around them in front.
+bool DimBinder::names_loop(const std::string& name) const {
+  return std::any_of(loops_.begin(), loops_.end(), [&](const std::string& loop) {
+    return name == loop || name.ends_with("/" + loop);
+  });
+}
+
 void DimBinder::bind_given_dims() {
   for (const auto& [name, value] : options_.dims) {
     if (name == kEveryFirst) continue;
     if (!all_dims_.contains(name) && !computed_in_.contains(name)) {
+      if (names_loop(name) && value >= 0 && value <= kMaxDim) continue;
       refuse(cat("the model has no dimension named '", readable(name), "'; ",
                  input_dims_.empty() ? "its inputs have no named dimensions"
                                      : "it has " + list_names(what_inputs_name(), 20),

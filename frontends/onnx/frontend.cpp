@@ -71,11 +71,16 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   if (report.routings > 0) {
     notes.push_back(frontend::routing_note(report.routings, report.experts));
   }
-  if (!report.loops_of_unknown_length.empty()) {
+  for (const auto* const names : {&report.loops_of_unknown_length, &report.searches}) {
+    if (names->empty()) continue;
+    std::string way;
+    if (names != &report.searches) {
+      way = cat("; say it with --dim LOOP=N, such as --dim ", names->front(), "=10");
+    }
     notes.push_back(
         cat("the number of iterations of a loop is not known before it runs; its body is counted "
             "once: ",
-            list_names(report.loops_of_unknown_length)));
+            list_names(*names), way));
   }
 }
 
@@ -160,6 +165,7 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
   bind_dims(*loading.model, options);
   loading.program = make_program(*loading.model);
   loading.program.experts = options.experts.value_or(LoadOptions::Experts());
+  loading.program.given_trips = options.dims;
   const InferenceReport report = [&] {
     try {
       return infer(loading.program, options.experts.value_or(LoadOptions::Experts()), rules);

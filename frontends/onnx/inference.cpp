@@ -3,6 +3,8 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "berth/error.h"
 #include "onnx/op_context.h"
@@ -20,6 +22,8 @@ using onnx::TensorProto;
 constexpr std::int64_t kVisitsPerNode = 8;
 // Loops whose state grows are followed trip by trip, up to so many node visits in all.
 constexpr std::int64_t kVisitsOfTrips = 1 << 16;
+// A loop's condition is followed for so many visits of the nodes that decide it.
+constexpr std::int64_t kVisitsOfCondition = 1 << 15;
 
 class Inference {
  public:
@@ -48,6 +52,8 @@ class Inference {
   // True if the types of the state stay as they are.
   bool iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                std::size_t states, std::size_t first_result, bool report);
+  std::int64_t trips_of(const NodeContext& op, const std::vector<Type>& inputs);
+  std::int64_t count_trips(const Body& body, std::vector<Type> inputs);
   std::int64_t follow_trips(const Body& body, std::vector<Type> inputs, std::int64_t trips);
   void infer_sequence_map(NodeContext& op, bool report);
 
@@ -126,7 +132,6 @@ bool Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t 
 // Returns how many trips there are: the condition may end the loop before its count does.
 std::int64_t Inference::follow_trips(const Body& body, std::vector<Type> inputs,
                                      std::int64_t trips) {
-  inputs[1].data = std::make_shared<const std::vector<std::int64_t>>(1, 1);
   for (std::int64_t trip = 0; trip < trips; ++trip) {
     inputs[0].data = std::make_shared<const std::vector<std::int64_t>>(1, trip);
     enter(body, inputs, false);
@@ -139,6 +144,75 @@ std::int64_t Inference::follow_trips(const Body& body, std::vector<Type> inputs,
     }
   }
   return trips;
+}
+
+// The nodes of a loop's body that say whether it goes on, in this trip or a later one, in their order.
+std::vector<const Node*> deciding_nodes(const Body& body) {
+  std::set<ValueId> needed;
+  if (!body.outputs.empty()) needed.insert(body.outputs[0]);
+  std::set<const Node*> found;
+  for (std::size_t before = 0; before != needed.size();) {
+    before = needed.size();
+    for (std::size_t i = 2; i < body.inputs.size() && i - 1 < body.outputs.size(); ++i) {
+      if (needed.contains(body.inputs[i])) needed.insert(body.outputs[i - 1]);
+    }
+    for (const Node& node : body.nodes) {
+      const bool decides = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                       [&](ValueId id) { return needed.contains(id); });
+      if (!decides) continue;
+      found.insert(&node);
+      needed.insert(node.inputs.begin(), node.inputs.end());
+    }
+  }
+  std::vector<const Node*> nodes;
+  for (const std::int32_t index : body.order) {
+    const Node& node = body.nodes[static_cast<std::size_t>(index)];
+    if (found.contains(&node)) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+// How often a loop runs whose condition alone ends it, by computing what that reads, trip by trip; kUnknownDim where
+// that is not known, or has no end soon. `inputs`: of the first trip, with what they hold.
+std::int64_t Inference::count_trips(const Body& body, std::vector<Type> inputs) {
+  const std::vector<const Node*> nodes = deciding_nodes(body);
+  const bool plain = std::all_of(nodes.begin(), nodes.end(),
+                                 [](const Node* node) { return node->bodies.empty(); });
+  if (nodes.empty() || !plain || inputs.size() != body.inputs.size()) return kUnknownDim;
+  const auto most = kVisitsOfCondition / static_cast<std::int64_t>(nodes.size());
+  for (std::int64_t trip = 0; trip < most; ++trip) {
+    inputs[0].data = std::make_shared<const std::vector<std::int64_t>>(1, trip);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      program_.value(body.inputs[i]).type = inputs[i];
+    }
+    for (const Node* const node : nodes) visit(*node, false);
+    const auto goes_on = program_.value(body.outputs[0]).type.element(0);
+    if (!goes_on) return kUnknownDim;
+    if (*goes_on == 0) return trip + 1;
+    for (std::size_t i = 2; i < inputs.size() && i - 1 < body.outputs.size(); ++i) {
+      const ValueId id = body.outputs[i - 1];
+      inputs[i] = id != kNoValue ? program_.value(id).type : Type{};
+    }
+  }
+  return kUnknownDim;
+}
+
+// As its inputs say, its condition, or the user; kUnknownDim where nothing does. `inputs`: of its body's first trip.
+std::int64_t Inference::trips_of(const NodeContext& op, const std::vector<Type>& inputs) {
+  std::int64_t trips = kUnknownDim;
+  if (const auto stated = op.integers(0); stated && stated->size() == 1) {
+    // A huge count stands for "until the condition fails".
+    if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
+  }
+  // A condition that is false from the start.
+  if (op.has(1) && op.in(1).content_size() == 1 && op.in(1).element(0) == 0) trips = 0;
+  if (trips == kUnknownDim) trips = count_trips(*op.node.bodies.front(), inputs);
+  const auto given = program_.given_trips.find(op.node.name);
+  if (given == program_.given_trips.end()) return trips;
+  if (trips == kUnknownDim || trips == given->second) return given->second;
+  throw Error(ErrorCode::invalid_argument,
+              cat("loop '", op.node.name, "' is given ", given->second, " iterations and runs ",
+                  trips, " as the model says; leave it out of the dimensions"));
 }
 
 std::int64_t nodes_in(const Body& body) {
@@ -158,23 +232,20 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     const Type* const type = op.input(i + 2);
     inputs.push_back(type != nullptr ? without_content(*type) : Type{});
   }
-  const bool stays = iterate(body, inputs, 2, states, 1, report);
-  std::int64_t trips = kUnknownDim;
-  if (const auto stated = op.integers(0); stated && stated->size() == 1) {
-    // A huge count stands for "until the condition fails".
-    if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
+  std::vector<Type> first = inputs;
+  first[1].data = std::make_shared<const std::vector<std::int64_t>>(1, 1);
+  for (std::size_t i = 0; i < states; ++i) {
+    if (op.has(i + 2)) first[i + 2] = op.in(i + 2);
   }
-  // A condition that is false from the start.
-  if (op.has(1) && op.in(1).content_size() == 1 && op.in(1).element(0) == 0) trips = 0;
+  std::int64_t trips = trips_of(op, first);
+  const bool stays = iterate(body, inputs, 2, states, 1, report);
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
   // A trip visits each node a few times where there are loops inside.
   const std::int64_t visits = nodes_in(body) + 1;
   if (!stays && trips > 0 && trips <= trip_visits_left_ / visits) {
     trip_visits_left_ -= trips * visits;
-    for (std::size_t i = 0; i < states; ++i) {
-      if (op.has(i + 2)) inputs[i + 2] = op.in(i + 2);
-    }
-    trips = follow_trips(body, inputs, trips);
+    inputs = first;
+    trips = follow_trips(body, std::move(first), trips);
   }
   op.node.bodies.front()->trips = trips;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
@@ -304,7 +375,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
   }
   if (node.type() == "SequenceMap" && is_control_flow(node)) return infer_sequence_map(op, report);
   for (const auto& body : node.bodies) enter(*body, {}, report);
-  if (report && searches(node)) report_.loops_of_unknown_length.push_back(node.name);
+  if (report && searches(node)) report_.searches.push_back(node.name);
   if (infer_sequence(op)) return;
   const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {

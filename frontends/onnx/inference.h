@@ -20,9 +20,10 @@ struct InferenceReport {
   std::string first_refusal;
   /// Values whose declared type contradicts what follows from the inputs.
   std::int64_t contradictions = 0;
-  /// Loops whose trip count is not known before they run: their body is counted once.
+  /// Loops whose trip count is not known before they run, and ops that search: their body is counted once.
   std::vector<std::string> loops_of_unknown_length;
-  /// Tensors of the graph whose size depends on what is chosen when the step runs, and which were
+  std::vector<std::string> searches;
+  /// Tensors of the graph, and of bodies, whose size depends on what is chosen when the step runs, and which were
   /// given that of the largest step; and the types of the ops that choose.
   std::int64_t at_their_largest = 0;
   std::set<std::string> choosers;
@@ -35,7 +36,8 @@ struct InferenceReport {
 /// inputs must be set. Control flow is entered: If takes the larger of two branch results, Loop and
 /// Scan take what stays the same from one iteration to the next. A Loop whose state changes, and whose
 /// trip count is known and moderate, is followed trip by trip: what grows has its last size.
-/// Throws Error(invalid_argument) where a shape that the user gave contradicts what follows.
+/// A Loop that its condition alone ends is counted where what the condition reads is known, trip by trip.
+/// Throws Error(invalid_argument) where a shape, or the trips of a loop, that the user gave contradict what follows.
 /// `experts` is what the user says of a mixture of experts; `rules` are the user's own.
 [[nodiscard]] InferenceReport infer(Program& program, LoadOptions::Experts experts,
                                     const OpRules& rules);

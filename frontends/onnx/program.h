@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,6 +96,8 @@ struct Program {
   std::int64_t node_count = 0;  ///< over all bodies
   std::int32_t top_level_nodes = 0;
   LoadOptions::Experts experts;  ///< as the user says
+  std::map<std::string, std::int64_t>
+      given_trips;  ///< of Loops by their names, and sizes of dimensions
   std::vector<std::string> notes;
 
   [[nodiscard]] Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }

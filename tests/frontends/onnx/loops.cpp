@@ -1,0 +1,64 @@
+// How often loops run, and what is known of the tensors in their bodies.
+#include "model_text.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// A loop without a trip count, over a matrix; `body` computes the condition `go`, and `j` behind `i`.
+onnx::ModelProto loop_while(const std::string& body, const std::string& inputs = {}) {
+  onnx::ModelProto model = parse_graph("g (float[2,3] x, float[3,3] w" + inputs +
+         ") => (y) <int64 zero = {0}, bool yes = {1}> { n, y = Loop(zero, yes, zero, x) <body = b "
+         "(int64 trip, bool c, int64 i, float[2,3] s) => (bool go, int64 j, float[2,3] t) { one = "
+         "Constant<value_int = 1>() two = Constant<value_int = 2>() end = Constant<value_int = 64>() " +
+         body + " t = MatMul(s, w) }> }");
+  model.mutable_graph()->mutable_node(0)->set_input(0, "");
+  return model;
+}
+
+constexpr double kTrip = 2 * 2 * 3 * 3;
+
+double trips(const LoadedModel& model) {
+  return model.graph->stated_work(op(*model.graph, "n"))->flops / kTrip;
+}
+
+TEST_CASE("a Loop is counted by its condition, where what that reads is known") {
+  struct Counted {
+    const char* body;
+    double trips;
+  };
+  static constexpr Counted kCases[] = {
+      {"j = Add(i, one) go = Less(j, end)", 64},
+      {"j = Add(i, one) go = Less(i, end)", 65},
+      {"j = Add(i, two) go = Less(j, end)", 32},
+      {"j = Add(i, one) more = Greater(two, trip) less = Less(j, end) go = And(more, less)", 3},
+      {"j = Identity(i) next = Add(trip, one) stop = Equal(next, end) go = Not(stop)", 64},
+  };
+  ModelFolder models;
+  for (const Counted& c : kCases) {
+    CAPTURE(c.body);
+    const LoadedModel model = models.load(loop_while(c.body));
+    CHECK(trips(model) == doctest::Approx(c.trips).epsilon(0.2));
+    CHECK_FALSE(has_note(model, "number of iterations"));
+  }
+}
+
+TEST_CASE("a Loop of which nobody knows how often it runs is counted as the user says") {
+  ModelFolder models;
+  const onnx::ModelProto by_data = loop_while("j = Add(i, one) go = Less(j, limit)", ", int64 limit");
+  const LoadedModel once = models.load(by_data);
+  CHECK(trips(once) == doctest::Approx(1).epsilon(0.2));
+  CHECK(has_note(once, "say it with --dim LOOP=N, such as --dim n=10"));
+  LoadOptions options;
+  options.dims = {{"n", 20}};
+  const LoadedModel said = models.load(by_data, options);
+  CHECK(trips(said) == doctest::Approx(20).epsilon(0.2));
+  CHECK_FALSE(has_note(said, "number of iterations"));
+  expect_error(ErrorCode::invalid_argument, {"loop 'n'", "20", "64", "leave it out"}, [&] {
+    static_cast<void>(
+        models.load(loop_while("j = Add(i, one) go = Less(j, end)"), options));
+  });
+}
+
+}  // namespace
+}  // namespace berth::test
