@@ -147,8 +147,11 @@ class Inference {
     }
     if (!given) learn(node);
     if (is_exit(node.op)) exit_content(id, node);
-    if (is_functional_loop(node.op) || is_branch(node.op)) bodies(id, node);
-    if (node.op == "SymbolicGradient") gradient(id, node);
+    const bool is_gradient = node.op == "SymbolicGradient";
+    if (!is_gradient && !is_functional_loop(node.op) && !is_branch(node.op)) return;
+    // Of an earlier visit, when less was known.
+    inferred_.residents.erase(id);
+    is_gradient ? gradient(id, node) : bodies(id, node);
   }
 
   void make_outputs(NodeId id, Node& node) {

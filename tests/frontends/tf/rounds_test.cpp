@@ -119,5 +119,29 @@ double flops_of_loop(const LoadedModel& model) {
 
 constexpr double kRow = 2.0 * 16 * 10 + 10;  // a product with each of 10 rows, and the sum
 
+TEST_CASE("weights in bodies reside once, also where inference begins anew") {
+  const std::string weight = inside(node(
+      "w", "Const", "",
+      attr("dtype", "type: DT_FLOAT") +
+          attr("value",
+               "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 16 } dim { size: 64 } } "
+               "float_val: 0.5 }")));
+  const std::string branch =
+      "input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } } " + weight +
+      inside(node("m", "MatMul", "a w:output:0", kFloats)) +
+      "ret { key: 'r' value: 'm:product:0' } } ";
+  const LoadedModel model =
+      load_bytes(placeholder("p", {}) + placeholder("x", {8, 16}) +
+                 node("choice", "StatelessIf", "p x",
+                      attr("then_branch", "func { name: 'f' }") +
+                          attr("else_branch", "func { name: 'g' }") +
+                          attr("Tout", "list { type: DT_FLOAT }")) +
+                 node("where", "Where", "x", kFloats) +
+                 "library { function { signature { name: 'f' " + branch +
+                 "function { signature { name: 'g' " + branch + "}");
+  CHECK(has_note(model, "largest step"));
+  CHECK(model.graph->param_bytes(op_named(*model.graph, "choice")) == 2 * 16 * 64 * 4);
+}
+
 }  // namespace
 }  // namespace berth::tf_frontend
