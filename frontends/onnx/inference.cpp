@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "onnx/bodies.h"
 #include "onnx/op_context.h"
 #include "onnx/routing.h"
 #include "onnx/sequences.h"
@@ -52,6 +53,7 @@ class Inference {
   // True if the types of the state stay as they are.
   bool iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                std::size_t states, std::size_t first_result, bool report);
+  std::int64_t pieces_of(const NodeContext& op) const;
   std::int64_t trips_of(const NodeContext& op, const std::vector<Type>& inputs);
   std::int64_t count_trips(const Body& body, std::vector<Type> inputs);
   std::int64_t follow_trips(const Body& body, std::vector<Type> inputs, std::int64_t trips);
@@ -64,14 +66,14 @@ class Inference {
   InferenceReport report_;
   std::int64_t visits_left_;
   std::int64_t trip_visits_left_ = kVisitsOfTrips;
+  const Body* body_ = nullptr;  // that is gone over
+  // The innermost loop around that, and how often it runs.
+  const Body* loop_ = nullptr;
+  std::int64_t loop_trips_ = 1;
 };
 
 bool bigger(const Type& a, const Type& b) {
   return product(a.dims) > product(b.dims);
-}
-
-bool is_control_flow(const Node& node) {
-  return node.domain.empty() && !node.bodies.empty();
 }
 
 // --- control flow --------------------------------------------------------------------------------
@@ -238,6 +240,8 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     if (op.has(i + 2)) first[i + 2] = op.in(i + 2);
   }
   std::int64_t trips = trips_of(op, first);
+  const Body* const outer = std::exchange(loop_, &body);
+  const std::int64_t outer_trips = std::exchange(loop_trips_, trips);
   const bool stays = iterate(body, inputs, 2, states, 1, report);
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
   // A trip visits each node a few times where there are loops inside.
@@ -247,6 +251,8 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     inputs = first;
     trips = follow_trips(body, std::move(first), trips);
   }
+  loop_ = outer;
+  loop_trips_ = outer_trips;
   op.node.bodies.front()->trips = trips;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     Type type = trips == 0 && i < states ? inputs[i + 2] : result(body, i + 1);
@@ -255,11 +261,6 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     }
     op.give(i, std::move(type));
   }
-}
-
-std::int64_t listed(const NodeContext& op, std::string_view name, std::size_t i) {
-  const auto values = op.listed(name);
-  return values && i < values->size() ? (*values)[i] : 0;
 }
 
 void Inference::infer_scan(NodeContext& op, bool report) {
@@ -433,9 +434,21 @@ void take_given(const NodeContext& op, Value& value) {
                   describe(*op.node.proto), "; leave it out"));
 }
 
+// A loop that cuts a tensor from outside where the step says, at both ends, takes all of it in all its trips.
+std::int64_t Inference::pieces_of(const NodeContext& op) const {
+  if (body_ != loop_ || loop_ == nullptr || op.node.type() != "Slice" || op.input_count() < 3 ||
+      op.integers(1) || op.integers(2) || op.node.inputs[0] == kNoValue) {
+    return 1;
+  }
+  return program_.value(op.node.inputs[0]).body != loop_->id
+             ? std::max<std::int64_t>(loop_trips_, 1)
+             : 1;
+}
+
 void Inference::visit(const Node& node, bool report) {
   NodeContext op(node, program_);
   op.largest_step = largest_step_;
+  if (largest_step_) op.pieces = pieces_of(op);
   double share = share_of(program_, node);
   if (const auto routed = routing_.of(node)) {
     op.expected = routed->count;
@@ -469,28 +482,12 @@ void Inference::visit(const Node& node, bool report) {
 }
 
 void Inference::run(const Body& body, bool report) {
+  const Body* const outer = std::exchange(body_, &body);
   for (const std::int32_t index : body.order) {
     --visits_left_;
     visit(body.nodes[static_cast<std::size_t>(index)], report);
   }
-}
-
-}  // namespace
-
-namespace {
-
-/// How many tensors that nodes of the main body give have no known size.
-std::int64_t unsized_values(const Program& program) {
-  std::int64_t unsized = 0;
-  for (const Node& node : program.main.nodes) {
-    for (const ValueId id : node.outputs) {
-      if (id == kNoValue) continue;
-      const Type& type = program.value(id).type;
-      const bool sized = type.ranked && product(type.dims) != kUnknownDim;
-      if (!type.other && !sized) ++unsized;
-    }
-  }
-  return unsized;
+  body_ = outer;
 }
 
 }  // namespace
@@ -499,44 +496,13 @@ InferenceReport infer(Program& program, LoadOptions::Experts experts, const OpRu
   Inference inference(program, /*largest_step=*/false, experts, rules);
   inference.run(program.main, true);
   InferenceReport report = inference.take_report();
-  if (report.choosers.empty()) return report;
-  const std::int64_t unsized = unsized_values(program);
-  if (unsized == 0) return report;
-  Inference largest(program, /*largest_step=*/true, experts, rules);
-  largest.run(program.main, false);
-  report.at_their_largest = unsized - unsized_values(program);
+  const std::int64_t unsized = unsized_values(program, program.main);
+  if (!report.choosers.empty() && unsized > 0) {
+    Inference largest(program, /*largest_step=*/true, experts, rules);
+    largest.run(program.main, false);
+    report.at_their_largest = unsized - unsized_values(program, program.main);
+  }
   return report;
-}
-
-bool may_run(const Program& program, const Node& op, const Body& body) {
-  if (!is_control_flow(op) || op.type() != "If") return true;
-  if (op.inputs.empty() || op.inputs[0] == kNoValue) return true;
-  const Type& condition = program.value(op.inputs[0]).type;
-  const auto chosen = condition.content_size() == 1 ? condition.element(0) : std::nullopt;
-  return !chosen || op.body(*chosen != 0 ? "then_branch" : "else_branch") == &body;
-}
-
-double trip_count(const Program& program, const Node& op) {
-  if (!is_control_flow(op)) return 1;
-  if (op.type() == "Loop") {
-    const std::int64_t trips = op.bodies.front()->trips;
-    return trips == kUnknownDim ? 1 : static_cast<double>(trips);
-  }
-  if (op.type() == "SequenceMap" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
-    const auto* const held = elements_of(program.value(op.inputs[0]).type);
-    if (held != nullptr) return static_cast<double>(held->size());
-  }
-  if (op.type() == "Scan" && !op.inputs.empty() && op.inputs.back() != kNoValue) {
-    // The last input is one of those that are cut into one piece per iteration.
-    const Type& type = program.value(op.inputs.back()).type;
-    const NodeContext context(op, program);
-    const auto scanned = static_cast<std::size_t>(context.attributes.integer("num_scan_inputs", 1));
-    const bool old = op.opset < 9;
-    const std::int64_t at = old ? 1 : listed(context, "scan_input_axes", scanned - 1);
-    const auto axis = ops::normal_axis(at, type.dims.size());
-    if (axis && type.dims[*axis] != kUnknownDim) return static_cast<double>(type.dims[*axis]);
-  }
-  return 1;
 }
 
 }  // namespace berth::onnx_frontend

@@ -42,11 +42,4 @@ struct InferenceReport {
 [[nodiscard]] InferenceReport infer(Program& program, LoadOptions::Experts experts,
                                     const OpRules& rules);
 
-/// Whether the body may run in the step: not the branch of an If whose condition is known to choose the other.
-[[nodiscard]] bool may_run(const Program& program, const Node& op, const Body& body);
-
-/// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
-/// SequenceMap, if it is known, else 1.
-[[nodiscard]] double trip_count(const Program& program, const Node& op);
-
 }  // namespace berth::onnx_frontend

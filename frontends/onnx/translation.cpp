@@ -8,9 +8,9 @@
 #include "berth/blocks.h"
 #include "berth/costs.h"
 #include "berth/sdk/ops/constants.h"
+#include "onnx/bodies.h"
 #include "onnx/constants.h"
 #include "onnx/graph_names.h"
-#include "onnx/inference.h"
 #include "onnx/routing.h"
 #include "support/text.h"
 
@@ -250,6 +250,19 @@ Work Translator::translate_body() {
   return work_in_turn(*graph, graph->topological_order());
 }
 
+/// Bodies that lack sizes, in a graph that lacks none: those would be missing first.
+std::string note_of_bodies(const Program& program) {
+  std::int64_t tensors = 0;
+  std::vector<std::string> names;
+  for (const Node& node : program.main.nodes) {
+    const std::int64_t inside = unsized_inside(program, node);
+    if (inside == 0) continue;
+    tensors += inside;
+    names.push_back(node.name);
+  }
+  return names.empty() ? "" : frontend::bodies_note(tensors, names);
+}
+
 }  // namespace
 
 Translation translate(const Program& program, const std::string& name, bool fold,
@@ -277,6 +290,7 @@ Translation translate(const Program& program, const std::string& name, bool fold
     not_asked.refused[static_cast<std::size_t>(tensor)] = value.refused;
   }
   std::string note = frontend::sizes_note(*translation.graph, not_asked);
+  if (note.empty()) note = note_of_bodies(program);
   if (!note.empty()) notes.push_back(std::move(note));
   return translation;
 }

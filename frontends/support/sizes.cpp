@@ -73,4 +73,11 @@ std::string sizes_note(const Graph& graph, const NotAsked& not_asked) {
   return note;
 }
 
+std::string bodies_note(std::int64_t tensors, const std::vector<std::string>& ops) {
+  return cat(tensors, tensors == 1 ? " tensor" : " tensors", " in the bodies of ",
+             list_names(ops, 5),
+             " have no known size, and what is computed of them counts as 0: measured costs (berth "
+             "profile) count it");
+}
+
 }  // namespace berth::frontend

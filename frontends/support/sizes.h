@@ -1,6 +1,7 @@
 // Tensors that have no size once a model is read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,7 @@ struct NotAsked {
 /// if there is none but shapeless ones.
 [[nodiscard]] std::string sizes_note(const Graph& graph, const NotAsked& not_asked = {});
 
+/// The note on `tensors` without a size in the bodies of these ops.
+[[nodiscard]] std::string bodies_note(std::int64_t tensors, const std::vector<std::string>& ops);
 
 }  // namespace berth::frontend

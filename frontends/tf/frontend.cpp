@@ -68,16 +68,42 @@ std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph
   return fetches;
 }
 
-void note_unknowns(const Graph& graph, const std::set<std::string>& unknown_ops,
-                   std::vector<std::string>& notes) {
-  if (!unknown_ops.empty()) {
+/// What inference does not know.
+struct Unknowns {
+  std::set<std::string> ops;  ///< types without a rule
+  std::string bodies;         ///< the note on sizes in bodies
+};
+
+void note_unknowns(const Graph& graph, const Unknowns& unknown, std::vector<std::string>& notes) {
+  if (!unknown.ops.empty()) {
     notes.push_back(cat("op types without a shape rule: ",
-                        frontend::list_names({unknown_ops.begin(), unknown_ops.end()}),
+                        frontend::list_names({unknown.ops.begin(), unknown.ops.end()}),
                         "; say what they give with --op-rules FILE"));
   }
-  if (std::string note = frontend::sizes_note(graph); !note.empty()) {
-    notes.push_back(std::move(note));
+  std::string note = frontend::sizes_note(graph);
+  // Sizes of the graph's own tensors are missing first.
+  if (note.empty()) note = unknown.bodies;
+  if (!note.empty()) notes.push_back(std::move(note));
+}
+
+/// Tensors without a size in loops and branches, which are no tensors of the graph.
+std::string note_of_bodies(const Program& program, const Inferred& inferred) {
+  std::int64_t tensors = 0;
+  std::set<std::string> ops;
+  for (const auto& [node, count] : inferred.unsized) {
+    if (count == 0) continue;
+    tensors += count;
+    ops.insert(frontend::readable(program.nodes[static_cast<std::size_t>(node)].name));
   }
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const FrameId frame = inferred.loops.outermost(static_cast<NodeId>(i));
+    const auto& outputs = program.nodes[i].outputs;
+    const auto count = std::count_if(outputs.begin(), outputs.end(), lacks_size);
+    if (frame == kNoFrame || count == 0) continue;
+    tensors += count;
+    ops.insert(inferred.loops.frames[static_cast<std::size_t>(frame)].name);
+  }
+  return tensors == 0 ? "" : frontend::bodies_note(tensors, {ops.begin(), ops.end()});
 }
 
 /// XLA compiles a call as a whole for one device.
@@ -137,7 +163,7 @@ struct Reading {
   Program program;
   Inferred inferred;
   std::vector<std::string> notes;
-  std::set<std::string> unknown_ops;
+  Unknowns unknown;
   std::optional<FixedBatch> fixed;  ///< where the batch is the user's and not the file's
 };
 
@@ -306,7 +332,8 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
     notes.push_back(
         frontend::largest_step_note(reading->inferred.at_their_largest, context.choosers));
   }
-  reading->unknown_ops = std::move(context.unknown_ops);
+  reading->unknown = {std::move(context.unknown_ops),
+                      note_of_bodies(reading->program, reading->inferred)};
   note_compiled_calls(reading->program, file.source, notes);
   note_pipelines(reading->program, notes);
   if (const auto names = variables_without_size(reading->program); !names.empty()) {
@@ -352,12 +379,12 @@ LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
   std::unique_ptr<Reading> reading = read(model, options, known_);
   LoadedModel loaded;
   loaded.notes = std::move(reading->notes);
-  const std::set<std::string> unknown_ops = std::move(reading->unknown_ops);
+  const Unknowns unknown = std::move(reading->unknown);
   GraphBuilder builder = describe(*reading, model);
   // Building the graph takes as much again as the file and all that was made of it.
   reading.reset();
   loaded.graph = naming(model, [&] { return builder.build(); });
-  note_unknowns(*loaded.graph, unknown_ops, loaded.notes);
+  note_unknowns(*loaded.graph, unknown, loaded.notes);
   return loaded;
 }
 
@@ -368,7 +395,7 @@ LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& mode
   std::shared_ptr<const Graph> graph = naming(model, [&] { return builder.build(); });
   LoadedProgram loaded;
   loaded.notes = std::move(reading->notes);
-  note_unknowns(*graph, reading->unknown_ops, loaded.notes);
+  note_unknowns(*graph, reading->unknown, loaded.notes);
   const SavedValues saved = find_saved_values(*reading->file, *reading->library, reading->program);
   loaded.notes.insert(loaded.notes.end(), saved.notes.begin(), saved.notes.end());
   loaded.program = make_execution({reading->file, *reading->library, reading->program,

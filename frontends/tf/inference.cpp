@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "berth/costs.h"
 #include "berth/error.h"
@@ -37,7 +39,10 @@ bool is_branch(std::string_view op) {
 class Inference {
  public:
   Inference(InferenceContext& context, Program& program, Inferred& inferred)
-      : context_(context), program_(program), inferred_(inferred) {}
+      : context_(context),
+        program_(program),
+        inferred_(inferred),
+        rounds_(std::exchange(context.rounds, 1)) {}
 
   void run(const std::vector<Value>& arguments) {
     inferred_.loops = find_loops(program_, context_.library.source.file);
@@ -60,6 +65,7 @@ class Inference {
       if (handle->variable) make_variable(program_, node_at(id));
     }
     count_stacks();
+    inferred_.all_unsized = unsized();
   }
 
  private:
@@ -88,11 +94,9 @@ class Inference {
   [[nodiscard]] std::int64_t unsized() const {
     std::int64_t count = 0;
     for (const Node& node : program_.nodes) {
-      count += std::count_if(node.outputs.begin(), node.outputs.end(), [](const Value& value) {
-        return value.type != kResource && value.type != kVariant &&
-               (!value.ranked || product(value.dims) == kUnknownDim);
-      });
+      count += std::count_if(node.outputs.begin(), node.outputs.end(), lacks_size);
     }
+    for (const auto& [node, inside] : inferred_.unsized) count += inside;
     return count;
   }
 
@@ -151,6 +155,7 @@ class Inference {
     if (!is_gradient && !is_functional_loop(node.op) && !is_branch(node.op)) return;
     // Of an earlier visit, when less was known.
     inferred_.residents.erase(id);
+    inferred_.unsized.erase(id);
     is_gradient ? gradient(id, node) : bodies(id, node);
   }
 
@@ -195,9 +200,23 @@ class Inference {
       context_.routed_experts = choice->experts;
     }
     if (apply_rules(*info, node.name, node.op, node.attributes, inputs, node.outputs,
-                    context_.largest_step, choice ? choice->count : kUnknownDim)) {
+                    context_.largest_step, choice ? choice->count : kUnknownDim,
+                    context_.largest_step ? pieces_of(id, node) : 1)) {
       context_.choosers.insert(readable(node.op));
     }
+  }
+
+  /// A loop that cuts a tensor from outside where the step says, at both ends, takes all of it in all its rounds.
+  std::int64_t pieces_of(NodeId id, const Node& node) {
+    const auto known = [&](std::size_t input) {
+      const std::vector<Value>& outputs = node_at(node.inputs[input].node).outputs;
+      const auto port = static_cast<std::size_t>(node.inputs[input].port);
+      return port < outputs.size() && outputs[port].integers() != nullptr;
+    };
+    if ((node.op != "Slice" && node.op != "StridedSlice") || node.inputs.size() < 3) return 1;
+    const FrameId frame = inferred_.loops.frame_of[static_cast<std::size_t>(id)];
+    const std::int64_t rounds = frame != kNoFrame ? trips(frame) : rounds_;
+    return rounds > 1 && !known(1) && !known(2) && is_kept(program_, node.inputs[0]) ? rounds : 1;
   }
 
   [[nodiscard]] const OpRule* custom_rule(const Node& node) const {
@@ -339,6 +358,7 @@ class Inference {
   struct BodyResult {
     std::vector<Value> outputs;
     BodyCosts costs;
+    std::int64_t unsized = 0;  // tensors in it, and in bodies of its own
     Program program;
   };
 
@@ -391,19 +411,26 @@ class Inference {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!is_handed_on(round, i)) inputs[i].forget_content();
     }
-    const BodyResult body = run_body(name, std::move(round), inputs);
+    std::int64_t& counted =
+        context_.rounds_of.try_emplace(cat(name.name, " ", node.name), 1).first->second;
+    const BodyResult body = run_body(name, std::move(round), inputs, counted);
     const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
     hold(id, body);
     hold(id, condition);
     std::int64_t rounds = count_trips(condition.program, body.program, initial);
     if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
+    counted = rounds;
     std::vector<Value> last = body.outputs;
     Work work = scale_work(body.costs.work, static_cast<double>(rounds));
     const bool stays =
         std::equal(inputs.begin(), inputs.end(), last.begin(), last.end(),
                    [](const Value& a, const Value& b) { return !changes_shape(a, b); });
-    if (rounds > 1 && !stays) {
-      follow_rounds(node, initial, body, rounds, last, work);
+    if (rounds > 1 && (!stays || body.unsized > 0)) {
+      if (auto all = follow_rounds(node, initial, body, rounds, stays)) {
+        last = std::move(all->last);
+        work = all->work;
+        inferred_.unsized[id] += all->unsized - body.unsized;
+      }
     }
     for (std::size_t i = 0; i < std::min({last.size(), inputs.size(), node.outputs.size()}); ++i) {
       if (rounds > 0 && changes_shape(inputs[i], last[i])) node.outputs[i].set_shape(last[i].dims);
@@ -419,22 +446,34 @@ class Inference {
     return before.fully_known() && after.fully_known() && before.dims != after.dims;
   }
 
-  /// Runs the rounds behind the first, each with the shapes that the one before has left; `last` and
-  /// `work` are then those of all. Leaves them as they are where the rounds are too many to follow.
-  void follow_rounds(const Node& node, const std::vector<Value>& initial, const BodyResult& first,
-                     std::int64_t rounds, std::vector<Value>& last, Work& work) {
+  /// What a functional loop has done in all of its rounds, and left.
+  struct Followed {
+    std::vector<Value> last;
+    Work work;
+    std::int64_t unsized = 0;  // tensors in the round that has most of them
+  };
+
+  /// Runs all rounds, each with what counters hold in it and the shapes that the one before has left. Empty where the
+  /// rounds are too many to follow, or `stays`, the state keeps its shapes and no more sizes are known than of `first`,
+  /// any round.
+  std::optional<Followed> follow_rounds(const Node& node, const std::vector<Value>& initial,
+                                        const BodyResult& first, std::int64_t rounds, bool stays) {
     const std::int64_t visits = static_cast<std::int64_t>(first.program.nodes.size()) + 1;
-    if (rounds > context_.visits_of_rounds / visits) return;
+    if (rounds > context_.visits_of_rounds / visits) return std::nullopt;
     context_.visits_of_rounds -= rounds * visits;
-    work = first.costs.work;
-    for (std::int64_t at = 1; at < rounds; ++at) {
-      for (std::size_t i = 0; i < last.size(); ++i) {
-        set_content(last[i], content_after(first.program, initial, i, at));
+    Followed all{initial, {}};
+    for (std::int64_t at = 0; at < rounds; ++at) {
+      for (std::size_t i = 0; i < all.last.size(); ++i) {
+        set_content(all.last[i], content_after(first.program, initial, i, at));
       }
-      BodyResult body = run_body(node, node.attributes.function("body"), last);
-      work = add_work(work, body.costs.work);
-      last = std::move(body.outputs);
+      const Attributes::Function name = node.attributes.function("body");
+      BodyResult body = run_body(name, body_of(node, name), all.last, rounds);
+      if (stays && body.unsized >= first.unsized) return std::nullopt;
+      all.work = at == 0 ? body.costs.work : add_work(all.work, body.costs.work);
+      all.unsized = std::max(all.unsized, body.unsized);
+      all.last = std::move(body.outputs);
     }
+    return all;
   }
 
   static void set_content(Value& value, DataPtr data) {
@@ -472,7 +511,10 @@ class Inference {
     double room = 0;  // for any of them
     for (std::size_t i = 0; i < branches.size(); ++i) {
       BodyResult result = run_body(node, branches[i], inputs);
+      const std::int64_t lacking = inferred_.unsized[id];
       hold(id, result);
+      // One of them runs, and another may be for other sizes.
+      inferred_.unsized[id] = i == 0 ? result.unsized : std::min(lacking, result.unsized);
       room = std::max(room, result.costs.work.workspace_bytes);
       if (i == 0 || weight(result.costs.work) > weight(largest.costs.work)) {
         largest = std::move(result);
@@ -491,6 +533,7 @@ class Inference {
 
   /// What a body holds resides whether it runs or not.
   void hold(NodeId id, const BodyResult& body) {
+    if (body.unsized > 0) inferred_.unsized[id] += body.unsized;
     if (body.costs.param_bytes >= kWeightBytes) inferred_.residents[id] += body.costs.param_bytes;
   }
 
@@ -511,16 +554,19 @@ class Inference {
     return run_body(name, body_of(node, name), inputs);
   }
 
+  /// `rounds`: of the loop whose body it is.
   BodyResult run_body(const Attributes::Function& name, Program body,
-                      const std::vector<Value>& inputs) {
+                      const std::vector<Value>& inputs, std::int64_t rounds = 1) {
     if (++context_.depth > kDeepestBodies) {
       throw Error(
           ErrorCode::invalid_graph,
           cat(context_.library.source.file, ": bodies nest deeper than ", kDeepestBodies,
               " at function '", readable(name.name), "'; a function that runs itself has no size"));
     }
+    context_.rounds = rounds;
     const Inferred inferred = infer(context_, body, inputs);
     BodyResult result;
+    result.unsized = inferred.all_unsized;
     for (const Source& source : body.results) {
       const std::vector<Value>& outputs = body.nodes[static_cast<std::size_t>(source.node)].outputs;
       const auto port = static_cast<std::size_t>(source.port);
@@ -540,6 +586,7 @@ class Inference {
   InferenceContext& context_;
   Program& program_;
   Inferred& inferred_;
+  const std::int64_t rounds_;       // of the loop whose body this is, as counted before
   std::set<NodeId> routings_;       // counted
   std::vector<NodeId> conditions_;  // LoopCond by frame
   std::vector<std::int32_t> used_ports_;
@@ -549,6 +596,11 @@ class Inference {
 };
 
 }  // namespace
+
+bool lacks_size(const Value& value) {
+  return value.type != kResource && value.type != kVariant &&
+         (!value.ranked || product(value.dims) == kUnknownDim);
+}
 
 Inferred infer(InferenceContext& context, Program& program, const std::vector<Value>& arguments) {
   Inferred inferred;

@@ -24,6 +24,9 @@ struct Inferred {
   std::unordered_map<NodeId, Work> works;
   /// Bytes of the weights that their bodies hold.
   std::unordered_map<NodeId, std::int64_t> residents;
+  /// Tensors without a size in their bodies, where there are any.
+  std::map<NodeId, std::int64_t> unsized;
+  std::int64_t all_unsized = 0;  ///< tensors without a size, those of the bodies too
   /// Tensors whose size is that of the largest step.
   std::int64_t at_their_largest = 0;
 };
@@ -42,11 +45,17 @@ struct InferenceContext {
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   bool other_batch = false;               ///< the shapes that the file states are of another batch
   int depth = 0;                          ///< of nested bodies
+  /// How often functional loops run, by the names of their bodies and nodes, and the loop whose body is inferred next.
+  std::map<std::string, std::int64_t> rounds_of = {};
+  std::int64_t rounds = 1;
   std::map<std::string_view, Value> assigned = {};  ///< shapes of variables that leave theirs open
   /// Nodes that may yet be visited to follow loops whose state grows, round by round.
   std::int64_t visits_of_rounds = 1 << 16;
   bool fold = true;  ///< LoadOptions::fold
 };
+
+/// Whether a tensor has no size; handles and lists need none.
+[[nodiscard]] bool lacks_size(const Value& value);
 
 /// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output
 /// which its producer does not have, for cycles, and for missing functions.

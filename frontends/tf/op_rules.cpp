@@ -102,11 +102,13 @@ std::vector<int> output_types(std::span<const ArgDef> outputs, const Attributes&
 
 bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs, bool largest_step, std::int64_t expected) {
+                 std::span<Value> outputs, bool largest_step, std::int64_t expected,
+                 std::int64_t pieces) {
   const NodeAttributes own(node, attributes);
   ops::OpContext op(type, own, inputs, outputs);
   op.largest_step = largest_step;
   op.expected = expected;
+  op.pieces = pieces;
   if (info.shape != nullptr) info.shape(op);
   for (Value& value : outputs) check(value);
   fold_contents(info, op);

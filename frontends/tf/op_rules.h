@@ -22,12 +22,13 @@ namespace berth::tf_frontend {
 [[nodiscard]] std::vector<int> output_types(std::span<const ArgDef> outputs,
                                             const Attributes& attributes);
 
-/// Fills what follows of `outputs`, whose types are known; `largest_step` and `expected` as in ops::OpContext.
+/// Fills what follows of `outputs`, whose types are known; `largest_step`, `expected` and `pieces` as in ops::OpContext.
 /// Whether what does not follow depends on what a step computes. Throws Error(invalid_graph) naming
 /// the node for a constant without a value.
 bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs, bool largest_step, std::int64_t expected = kUnknownDim);
+                 std::span<Value> outputs, bool largest_step, std::int64_t expected = kUnknownDim,
+                 std::int64_t pieces = 1);
 
 /// The same for a rule of the user's; what the op does, where the sizes are known.
 std::optional<Work> apply_rule_of_user(const OpRule& rule, std::string_view type,

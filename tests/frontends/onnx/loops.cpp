@@ -60,5 +60,27 @@ TEST_CASE("a Loop of which nobody knows how often it runs is counted as the user
   });
 }
 
+TEST_CASE("sizes that a loop's trips decide are those of the largest, or are said not to be known") {
+  ModelFolder models;
+  // An embedding of those of 40 ids that the offsets name.
+  const LoadedModel bags = models.load(parse_graph(
+      "g (int64[40] ids, int64[9] offsets, float[5000,8] table) => (all) <int64 m = {8}> { all = "
+      "Loop(m, ) <body = b (int64 i, bool c) => (bool d, float[8] sum) { d = Identity(c) one = "
+      "Constant<value_ints = [1]>() axis = Constant<value_ints = [0]>() at = Reshape(i, one) "
+      "next = Add(at, one) from = Gather(offsets, at) to = Gather(offsets, next) bag = Slice(ids, "
+      "from, to) rows = Gather(table, bag) sum = ReduceSum<keepdims = 0>(rows, axis) }> }"));
+  CHECK(has_note(bags, "counted for the largest step"));
+  CHECK(bags.graph->stated_work(op(*bags.graph, "all"))->flops == 8 * (5 * 8 + 1));  // 5 of 40 rows
+}
+
+TEST_CASE("tensors of a body that have no size are counted, and the op is named") {
+  ModelFolder models;
+  CHECK(has_note(models.load(parse_graph(
+                     "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, "
+                     "bool c, float[2,3] s) => (bool d, float[2,3] t) { d = Identity(c) u = "
+                     "com.microsoft.Mystery(s) v = Relu(u) t = Add(s, x) }> }")),
+                 "2 tensors in the bodies of 'y' have no known size"));
+}
+
 }  // namespace
 }  // namespace berth::test

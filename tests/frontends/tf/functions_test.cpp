@@ -438,7 +438,7 @@ TEST_CASE("what a loop's rounds hand on as it is keeps its content in them") {
     return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
   };
   CHECK(flops("size") > 4 * 1000);
-  CHECK(flops("more:z:0") < 1000);  // it changes, so that nobody knows it
+  CHECK(flops("more:z:0") > flops("size"));  // one more in every round
 }
 
 TEST_CASE("functions of an input pipeline are said not to be counted") {

@@ -119,6 +119,26 @@ double flops_of_loop(const LoadedModel& model) {
 
 constexpr double kRow = 2.0 * 16 * 10 + 10;  // a product with each of 10 rows, and the sum
 
+TEST_CASE("a size that a loop's counter decides is another one in every round") {
+  const LoadedModel model = load_bytes(windows("", "add:z:0"));
+  CHECK(flops_of_loop(model) == doctest::Approx(55 * kRow).epsilon(0.01));  // 1 + 2 + .. + 10
+  CHECK_FALSE(has_note(model, "largest step"));
+  CHECK_FALSE(has_note(model, "no known size"));
+}
+
+TEST_CASE("a size in a loop that data decide is that of the largest step, and it is said") {
+  const LoadedModel model = load_bytes(windows("", "d"));
+  CHECK(flops_of_loop(model) == doctest::Approx(100 * kRow).epsilon(0.01));
+  CHECK(has_note(model, "counted for the largest step"));
+  CHECK_FALSE(has_note(model, "no known size"));
+}
+
+TEST_CASE("tensors of a body that have no size are counted, and the loop is named") {
+  const LoadedModel model =
+      load_bytes(windows(inside(node("mine", "Mystery", "d")), "mine:output:0"));
+  CHECK(has_note(model, "in the bodies of 'loop' have no known size"));
+}
+
 TEST_CASE("weights in bodies reside once, also where inference begins anew") {
   const std::string weight = inside(node(
       "w", "Const", "",

@@ -111,13 +111,16 @@ class BERTH_EXPORT OpContext {
   /// How many an op chooses whose choice is known in the mean, such as the tokens of one expert;
   /// kUnknownDim: nothing is.
   std::int64_t expected = kUnknownDim;
+  /// Into how many pieces the rounds of a loop cut the tensor from which an op takes one.
+  std::int64_t pieces = 1;
 
   /// How many of `most` are chosen, where what tensors hold decides that: as many as are expected,
-  /// else not known, or all of them in the largest step.
+  /// else not known, or all of them in the largest step, a piece in each round.
   [[nodiscard]] std::int64_t chosen(std::int64_t most) noexcept {
     if (expected != kUnknownDim) return most == kUnknownDim ? expected : std::min(most, expected);
     depends_on_data_ = true;
-    return largest_step ? most : kUnknownDim;
+    if (!largest_step || most == kUnknownDim) return kUnknownDim;
+    return pieces > 1 ? most / pieces + (most % pieces != 0 ? 1 : 0) : most;
   }
   /// Whether a rule asked for that.
   [[nodiscard]] bool depends_on_data() const noexcept { return depends_on_data_; }

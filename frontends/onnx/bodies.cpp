@@ -1,0 +1,75 @@
+#include "onnx/bodies.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "onnx/sequences.h"
+
+namespace berth::onnx_frontend {
+
+bool is_control_flow(const Node& node) {
+  return node.domain.empty() && !node.bodies.empty();
+}
+
+std::int64_t listed(const NodeContext& op, std::string_view name, std::size_t i) {
+  const auto values = op.listed(name);
+  return values && i < values->size() ? (*values)[i] : 0;
+}
+
+std::int64_t unsized_inside(const Program& program, const Node& node) {
+  std::optional<std::int64_t> unsized;
+  for (const auto& body : node.bodies) {
+    if (!may_run(program, node, *body)) continue;
+    const std::int64_t own = unsized_values(program, *body);
+    const bool is_branch = is_control_flow(node) && node.type() == "If";
+    unsized = is_branch ? std::min(unsized.value_or(own), own) : unsized.value_or(0) + own;
+  }
+  return unsized.value_or(0);
+}
+
+std::int64_t unsized_values(const Program& program, const Body& body) {
+  std::int64_t unsized = 0;
+  for (const Node& node : body.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      const Type& type = program.value(id).type;
+      const bool sized = type.ranked && product(type.dims) != kUnknownDim;
+      if (!type.other && !sized) ++unsized;
+    }
+    unsized += unsized_inside(program, node);
+  }
+  return unsized;
+}
+
+bool may_run(const Program& program, const Node& op, const Body& body) {
+  if (!is_control_flow(op) || op.type() != "If") return true;
+  if (op.inputs.empty() || op.inputs[0] == kNoValue) return true;
+  const Type& condition = program.value(op.inputs[0]).type;
+  const auto chosen = condition.content_size() == 1 ? condition.element(0) : std::nullopt;
+  return !chosen || op.body(*chosen != 0 ? "then_branch" : "else_branch") == &body;
+}
+
+double trip_count(const Program& program, const Node& op) {
+  if (!is_control_flow(op)) return 1;
+  if (op.type() == "Loop") {
+    const std::int64_t trips = op.bodies.front()->trips;
+    return trips == kUnknownDim ? 1 : static_cast<double>(trips);
+  }
+  if (op.type() == "SequenceMap" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
+    const auto* const held = elements_of(program.value(op.inputs[0]).type);
+    if (held != nullptr) return static_cast<double>(held->size());
+  }
+  if (op.type() == "Scan" && !op.inputs.empty() && op.inputs.back() != kNoValue) {
+    // The last input is one of those that are cut into one piece per iteration.
+    const Type& type = program.value(op.inputs.back()).type;
+    const NodeContext context(op, program);
+    const auto scanned = static_cast<std::size_t>(context.attributes.integer("num_scan_inputs", 1));
+    const bool old = op.opset < 9;
+    const std::int64_t at = old ? 1 : listed(context, "scan_input_axes", scanned - 1);
+    const auto axis = ops::normal_axis(at, type.dims.size());
+    if (axis && type.dims[*axis] != kUnknownDim) return static_cast<double>(type.dims[*axis]);
+  }
+  return 1;
+}
+
+}  // namespace berth::onnx_frontend

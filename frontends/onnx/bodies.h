@@ -1,0 +1,32 @@
+// What of an op's bodies counts: which run, how often, and what of them has no size. The types of all values are
+// inferred.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "onnx/op_context.h"
+#include "onnx/program.h"
+
+namespace berth::onnx_frontend {
+
+/// Whether the node is an If, Loop, Scan or SequenceMap: its bodies run as it says.
+[[nodiscard]] bool is_control_flow(const Node& node);
+
+/// Number `i` of an attribute that lists numbers; 0 where there is none.
+[[nodiscard]] std::int64_t listed(const NodeContext& op, std::string_view name, std::size_t i);
+
+/// Whether the body may run in the step: not the branch of an If whose condition is known to choose the other.
+[[nodiscard]] bool may_run(const Program& program, const Node& op, const Body& body);
+
+/// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
+/// SequenceMap, if it is known, else 1.
+[[nodiscard]] double trip_count(const Program& program, const Node& op);
+
+/// How many tensors have no size in the bodies of `op`; of branches, in the one that lacks fewest: the others may be for
+/// other sizes.
+[[nodiscard]] std::int64_t unsized_inside(const Program& program, const Node& op);
+/// How many of those that nodes of `body` give have none, and in their bodies.
+[[nodiscard]] std::int64_t unsized_values(const Program& program, const Body& body);
+
+}  // namespace berth::onnx_frontend
