@@ -187,6 +187,37 @@ TEST_CASE("tune measures, and writes costs and a machine that explain what it me
   CHECK(file_text(machine / "tune.record") == record);
 }
 
+TEST_CASE("what was measured is not lost with a file that cannot be written") {
+  const Machine machine;
+  const struct {
+    std::vector<std::string> arguments;
+    std::string lost, shown;
+  } cases[] = {
+      {{"measure", "--placement", "placement.json", "--repeats", "3", "--trace", "/dev/full",
+        "--svg", "kept"},
+       "--trace",
+       "runtime"},
+      {{"profile", "--repeats", "3", "-o", "/dev/full", "--cluster-output", "kept"},
+       "-o",
+       "per op besides"},
+      {{"tune", "--measurements", "3", "-o", "/dev/full", "--placement", "kept"},
+       "-o",
+       "runtime"}};
+  for (const auto& each : cases) {
+    std::vector<std::string> arguments = each.arguments;
+    arguments.insert(arguments.begin() + 1, {machine.model, "--backend", "cpu"});
+    const ProcessResult result = machine.berth(arguments);
+    CAPTURE(result.err);
+    CHECK(result.status == 1);
+    CHECK(result.err.find(each.lost + " was not written: /dev/full") != std::string::npos);
+    CHECK(result.out.find(each.shown) != std::string::npos);
+    CHECK(std::filesystem::file_size(machine / "kept") > 0);
+    // A placement names no costs that are not there.
+    CHECK(file_text(machine / "kept").find("/dev/full") == std::string::npos);
+    std::filesystem::remove(machine / "kept");
+  }
+}
+
 TEST_CASE("a profile is not that of a model with other attributes, and keeps its notes") {
   const Machine machine;
   // Two poolings of one shape whose windows differ. Devices share the cores of a machine that has fewer.

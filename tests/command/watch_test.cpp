@@ -166,14 +166,26 @@ TEST_CASE("a log that another search writes is refused, and stays as it is") {
   CHECK(work.berth({"watch", "log.jsonl"}).status == 0);
 }
 
-TEST_CASE("a log that cannot be written is told, and the search goes on") {
-  const Workplace work;
-  const ProcessResult placed =
-      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
-                  "heft", "--log", "/dev/full"});
-  CHECK(placed.status != 2);
-  CHECK(placed.err.find("/dev/full: cannot be written any more") != std::string::npos);
-  CHECK(placed.out.find("wrote /dev/full") == std::string::npos);
+TEST_CASE("a log that cannot be written is told, also by the status, and the search goes on") {
+  const std::vector<std::string> commands[] = {
+      {"place", "--policy", "heft"},
+      {"compare", "--policies", "heft,single"},
+      {"report", "--policy", "heft", "-o", "page.html"},
+      {"explain", "--policy", "heft", "--config", "log.lua"}};
+  for (std::vector<std::string> arguments : commands) {
+    const Workplace work;
+    work.write_text("log.lua", "return { log = '/dev/full' }");
+    CAPTURE(arguments[0]);
+    arguments.insert(arguments.begin() + 1,
+                     {"diamond.graph.json", "--cluster", "pair.cluster.json"});
+    if (arguments[0] != "explain") arguments.insert(arguments.end(), {"--log", "/dev/full"});
+    const ProcessResult result = work.berth(arguments);
+    CAPTURE(result.err);
+    CHECK(result.status == 1);
+    CHECK(result.err.find("/dev/full: cannot be written any more") != std::string::npos);
+    CHECK_FALSE(result.out.empty());
+    CHECK(result.out.find("wrote /dev/full") == std::string::npos);
+  }
 }
 
 TEST_CASE("watch and --log say what they cannot read and write") {

@@ -38,7 +38,7 @@ void check_sweep(const Settings& settings) {
   }
 }
 
-int run_sweep(CommandRun& run, const CompareOptions& options) {
+int run_sweep(CommandRun& run, const CompareOptions& options, Written& written) {
   const Settings& settings = run.settings();
   std::vector<SweepRun> runs;
   std::size_t cut_short = 0;
@@ -47,7 +47,9 @@ int run_sweep(CommandRun& run, const CompareOptions& options) {
         cut_short += interrupted({&row, 1}) ? 1 : 0;
         runs.push_back(sweep_run(row));
       }));
-  if (settings.csv) write_target(*settings.csv, sweep_csv(runs));
+  if (settings.csv) {
+    written.attempt("--csv", [&] { write_target(*settings.csv, sweep_csv(runs)); });
+  }
   const bool throughput = settings.objective == Objective::throughput;
   print(options.json ? json_text(sweep_json(runs))
                      : sweep_text(options.settings.model, runs, throughput));
@@ -62,7 +64,7 @@ int run_sweep(CommandRun& run, const CompareOptions& options) {
                 "no policy found a placement that fits, on any cluster; try machines with more "
                 "memory, a smaller model or other policies");
   }
-  return 0;
+  return written.exit_status();
 }
 
 int run_compare(const CompareOptions& options) {
@@ -73,27 +75,31 @@ int run_compare(const CompareOptions& options) {
   add_target(targets, "--report", settings.report);
   add_target(targets, "--log", settings.log);
   check_targets(targets, options.settings.inputs(settings));
+  Written written(targets);
   if (is_sweep(settings)) {
     check_sweep(settings);
-    return run_sweep(run, options);
+    return run_sweep(run, options, written);
   }
   require_cluster(settings);
   std::vector<ComparedPolicy> rows =
       compare(run.engine(), options.settings.model, settings, run.hooks());
   sort_rows(rows);
-  if (settings.csv) write_target(*settings.csv, compare_csv(rows));
+  if (settings.csv) {
+    written.attempt("--csv", [&] { write_target(*settings.csv, compare_csv(rows)); });
+  }
   if (settings.report && rows.front().outcome) {
     Report report;
     add_rows(report, rows);
-    write_report(*settings.report, report);
+    written.attempt("--report", [&] { write_report(*settings.report, report); });
   }
+  if (!run.log_is_whole()) written.lose("--log");
   print(options.json ? json_text(compare_json(rows)) : compare_text(rows));
   if (!rows.front().fits()) {
     throw Error(ErrorCode::infeasible,
                 "no policy found a placement that fits; try a machine with more memory, a smaller "
                 "model or another policy");
   }
-  return 0;
+  return written.exit_status();
 }
 
 }  // namespace

@@ -63,12 +63,12 @@ int run_explain(const ExplainOptions& options) {
     print(options.json ? json_text(placement_explanation_json(outcome))
                        : problem_text(options.settings.model, *outcome.problem) +
                              placement_explanation_text(outcome));
-    return 0;
+    return run.log_is_whole() ? 0 : 1;
   }
   const OpExplanation op = explain_op(outcome, op_called(outcome.problem->graph(), options.op));
   print(options.json ? json_text(op_explanation_json(outcome, op))
                      : op_explanation_text(outcome, op));
-  return 0;
+  return run.log_is_whole() ? 0 : 1;
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "console.h"
 #include "execution.h"
 #include "outcome.h"
-#include "report_file.h"
 #include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
@@ -181,15 +180,15 @@ int run_measure(const MeasureChoices& options) {
 
   const Measured measured = measure_stored(run, settings, options, stored);
   const Outcome& outcome = measured.outcome;
-  write_step(settings, outcome);
-  if (settings.report) write_report(*settings.report, outcome);
+  Written written(targets);
+  written.write_step(settings, outcome);
   if (options.json) {
     print(json_text(measured_json(measured, *settings.backend)));
-    return 0;
+    return written.exit_status();
   }
   print(problem_text(outcome.origin.model, *outcome.problem) + runtime_text(measured) + "\n" +
         devices_text(measured) + "\n" + links_text(outcome) + "\n" + critical_path_text(outcome));
-  return 0;
+  return written.exit_status();
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // `berth place`: one policy, one placement.
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,7 +15,6 @@
 #include "console.h"
 #include "outcome.h"
 #include "plan_targets.h"
-#include "report_file.h"
 #include "setting_options.h"
 #include "subcommands.h"
 #include "targets.h"
@@ -41,38 +39,23 @@ std::vector<Target> targets_of(const Settings& settings, const PlanTargets& plan
   return targets;
 }
 
-/// Writes the placement first: what fails later does not cost the search. Returns the options whose files
-/// were not written, besides those of plans.
-std::vector<std::string> write_targets(const Settings& settings, PlanTargets& plans,
-                                       Frontend* frontend, const Outcome& outcome) {
+void write_targets(const Settings& settings, const PlanTargets& plans, Frontend* frontend,
+                   const Outcome& outcome, Written& written) {
   const Problem& problem = *outcome.problem;
   if (settings.output) {
-    write_target(*settings.output,
-                 placement_json(problem.graph(), problem.cluster(), outcome.placement,
-                                &outcome.evaluation, &outcome.origin));
+    written.attempt("-o", [&] {
+      write_target(*settings.output,
+                   placement_json(problem.graph(), problem.cluster(), outcome.placement,
+                                  &outcome.evaluation, &outcome.origin));
+    });
   }
-  std::vector<std::string> failed;
-  const auto attempt = [&](const char* option, const auto& write) {
-    try {
-      write();
-    } catch (const Error& error) {
-      failed.emplace_back(option);
-      log_warning(fmt::format("{} was not written: {}", option, error.what()));
-    }
-  };
-  Settings trace = settings, svg = settings;
-  trace.svg.reset();
-  svg.trace.reset();
-  attempt("--trace", [&] { write_step(trace, outcome); });
-  attempt("--svg", [&] { write_step(svg, outcome); });
+  written.write_step(settings, outcome);
   if (settings.certificate) {
-    attempt("--certificate", [&] {
+    written.attempt("--certificate", [&] {
       write_target(*settings.certificate, certificate_json(problem, *outcome.certificate));
     });
   }
-  if (settings.report) attempt("--report", [&] { write_report(*settings.report, outcome); });
-  static_cast<void>(plans.write(outcome.origin.model, frontend, outcome));
-  return failed;
+  plans.write(outcome.origin.model, frontend, outcome, written);
 }
 
 /// The tool's form of the placement, where it is not written to a file; empty where it has none of
@@ -93,7 +76,7 @@ int run_place(const PlaceOptions& options) {
                                "nothing is proven of measured runtimes; leave it out, or "
                                "--evaluator");
   }
-  PlanTargets plans(settings);
+  const PlanTargets plans(settings);
   const std::vector<Target> targets = targets_of(settings, plans);
   check_targets(targets, options.settings.inputs(settings));
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model, settings);
@@ -115,27 +98,20 @@ int run_place(const PlaceOptions& options) {
             outcome.origin.policy, excess_text(outcome), needs_text(outcome),
             outcome.tool != nullptr && outcome.tool->order != nullptr ? "" : "another policy, "));
   }
-  const std::vector<std::string> failed = write_targets(settings, plans, frontend.get(), outcome);
-  const auto written = [&](const Target& target) {
-    return !plans.failed(target.option) && (target.option != "--log" || run.log_is_whole()) &&
-           std::find(failed.begin(), failed.end(), target.option) == failed.end();
-  };
-  const bool whole = std::all_of(targets.begin(), targets.end(), written);
+  Written written(targets);
+  write_targets(settings, plans, frontend.get(), outcome, written);
+  if (!run.log_is_whole()) written.lose("--log");
   const std::string plan = tool_plan(plans, outcome);
   if (options.json) {
     auto json = outcome_json(outcome);
     if (!plan.empty()) json["plan"] = plan;
     print(json_text(json));
-    return whole ? 0 : 1;
+    return written.exit_status();
   }
   std::string text = outcome_text(outcome);
   if (!plan.empty()) text += fmt::format("\nFor {}:\n{}", outcome.tool->name, plan);
-  for (const Target& target : targets) {
-    if (!written(target)) continue;
-    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
-  }
-  print(text);
-  return whole ? 0 : 1;
+  print(text + written.text());
+  return written.exit_status();
 }
 
 }  // namespace

@@ -196,11 +196,8 @@ bool PlanTargets::has(std::string_view form) const {
                      [&](const Plan& plan) { return plan.format == form; });
 }
 
-bool PlanTargets::failed(const std::string& option) const {
-  return std::find(failed_.begin(), failed_.end(), option) != failed_.end();
-}
-
-bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outcome& outcome) {
+void PlanTargets::write(const std::string& model, Frontend* frontend, const Outcome& outcome,
+                        Written& written) const {
   const Graph& graph = outcome.problem->graph();
   const Cluster& cluster = outcome.problem->cluster();
   for (const Plan& plan : plans_) {
@@ -215,14 +212,11 @@ bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
         write_target(plan.path, plan_writer(plan.format).text(graph, cluster, outcome.placement));
       }
     } catch (const Error& error) {
-      failed_.push_back(plan.option);
       const bool searched = outcome.tool != nullptr && outcome.tool->form == plan.format;
       const bool helps = error.code() == ErrorCode::unsupported && !searched;
-      log_warning(fmt::format("{} was not written: {}{}", plan.option, error.what(),
-                              helps ? advice(plan.format) : std::string()));
+      written.fail(plan.option, error.what() + (helps ? advice(plan.format) : std::string()));
     }
   }
-  return failed_.empty();
 }
 
 }  // namespace berth::command

@@ -31,14 +31,12 @@ class PlanTargets {
                                                           const Settings& settings) const;
   /// Whether there is a plan of this form.
   [[nodiscard]] bool has(std::string_view form) const;
-  /// Whether write could not write the plan of this option.
-  [[nodiscard]] bool failed(const std::string& option) const;
   /// Before the search: throws Error(unsupported) for a form that no placement of this model on this
   /// machine can have. The form of the tool that is placed for is left to its rules.
   void check(const Task& task) const;
-  /// Writes all that can be; what cannot is told on standard error. Returns whether every one was
-  /// written. `frontend`: from writer_of_model.
-  [[nodiscard]] bool write(const std::string& model, Frontend* frontend, const Outcome& outcome);
+  /// Writes all that can be. `frontend`: from writer_of_model.
+  void write(const std::string& model, Frontend* frontend, const Outcome& outcome,
+             Written& written) const;
 
  private:
   struct Plan {
@@ -49,7 +47,6 @@ class PlanTargets {
   static Plan parse(const std::string& text);
 
   std::vector<Plan> plans_;
-  std::vector<std::string> failed_;  ///< options
 };
 
 }  // namespace berth::command

@@ -206,22 +206,25 @@ int run_profile(const ProfileChoices& options) {
   const auto engine = make_engine(settings);
   const Profiled profiled =
       (options.trace.empty() ? make_profile : read_profile)(*engine, options, settings);
-  if (!options.costs.empty()) write_target(options.costs, profiled.files.costs);
-  if (!options.cluster.empty()) write_target(options.cluster, profiled.files.cluster);
+  Written written(targets);
+  if (!options.costs.empty()) {
+    written.attempt("-o", [&] { write_target(options.costs, profiled.files.costs); });
+  }
+  if (!options.cluster.empty()) {
+    written.attempt("--cluster-output",
+                    [&] { write_target(options.cluster, profiled.files.cluster); });
+  }
   if (options.json) {
     print(json_text(profiled_json(options, profiled)));
-    return 0;
+    return written.exit_status();
   }
   std::string text = printable(fmt::format("{}: {} ops on {}{}", profiled.graph->name(),
                                            profiled.graph->op_count(), profiled.cluster->name(),
                                            profiled.cached ? ", measured before" : "")) +
                      "\n\n";
   text += kinds_text(profiled) + links_text(profiled) + ops_text(profiled);
-  for (const Target& target : targets) {
-    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
-  }
-  print(text);
-  return 0;
+  print(text + written.text());
+  return written.exit_status();
 }
 
 }  // namespace

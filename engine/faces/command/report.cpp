@@ -95,7 +95,7 @@ int run_report(const ReportOptions& options) {
     write_report(options.output, report);
   }
   print(fmt::format("wrote {}; open it in a browser\n", options.output));
-  return 0;
+  return run.log_is_whole() ? 0 : 1;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "console.h"
 #include "outcome.h"
 #include "plan_targets.h"
-#include "report_file.h"
 #include "setting_options.h"
 #include "subcommands.h"
 #include "targets.h"
@@ -29,7 +28,7 @@ int run_simulate(const SimulateOptions& options) {
   constexpr std::string_view kUnserved[] = {"evaluator"};
   refuse_unserved(settings, "`berth simulate`", kUnserved);
   require_cluster(settings);
-  PlanTargets plans(settings);
+  const PlanTargets plans(settings);
   std::vector<Target> targets;
   plans.add_to(targets);
   add_target(targets, "--trace", settings.trace);
@@ -43,15 +42,15 @@ int run_simulate(const SimulateOptions& options) {
   const Task task = load_task(run.engine(), options.settings.model, settings, placed(run.hooks()));
   const Outcome outcome = simulate(task, stored, bound_effort(settings));
   note_other_machine(task, stored);
-  write_step(settings, outcome);
-  if (settings.report) write_report(*settings.report, outcome);
-  const bool whole = plans.write(options.settings.model, frontend.get(), outcome);
+  Written written(targets);
+  written.write_step(settings, outcome);
+  plans.write(options.settings.model, frontend.get(), outcome, written);
   if (options.json) {
     print(json_text(outcome_json(outcome)));
   } else {
     print(outcome_text(outcome) + "\n" + links_text(outcome) + "\n" + critical_path_text(outcome));
   }
-  return whole ? 0 : 1;
+  return written.exit_status();
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "berth/error.h"
 #include "berth/files.h"
 #include "console.h"
+#include "report_file.h"
 
 namespace berth::command {
 namespace {
@@ -66,14 +68,43 @@ void write_target(const std::filesystem::path& path, std::string_view content) {
   write_file(output_path(path), content);
 }
 
-void write_step(const Settings& settings, const Outcome& outcome) {
+bool Written::attempt(const std::string& option, const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    fail(option, error.what());
+    return false;
+  }
+}
+
+void Written::fail(const std::string& option, const std::string& why) {
+  lose(option);
+  log_warning(fmt::format("{} was not written: {}", option, why));
+}
+
+void Written::write_step(const Settings& settings, const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   if (settings.trace) {
-    write_target(*settings.trace, trace_json(problem, outcome.placement, outcome.trace));
+    attempt("--trace", [&] {
+      write_target(*settings.trace, trace_json(problem, outcome.placement, outcome.trace));
+    });
   }
   if (settings.svg) {
-    write_target(*settings.svg, timeline_svg(problem, outcome.placement, outcome.trace));
+    attempt("--svg", [&] {
+      write_target(*settings.svg, timeline_svg(problem, outcome.placement, outcome.trace));
+    });
   }
+  if (settings.report) attempt("--report", [&] { write_report(*settings.report, outcome); });
+}
+
+std::string Written::text() const {
+  std::string text;
+  for (const Target& target : targets_) {
+    if (std::find(lost_.begin(), lost_.end(), target.option) != lost_.end()) continue;
+    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
+  }
+  return text;
 }
 
 }  // namespace berth::command

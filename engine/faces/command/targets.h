@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/outcome.h"
@@ -35,7 +37,30 @@ void check_targets(const std::vector<Target>& targets, const std::vector<Input>&
 
 /// Writes the file of a target, after check_targets; "/dev/stdout" is standard output.
 void write_target(const std::filesystem::path& path, std::string_view content);
-/// Writes the trace and the drawing of the step that the settings ask for.
-void write_step(const Settings& settings, const Outcome& outcome);
+
+/// The targets of a command as they are written after its work, each by itself: one that cannot be
+/// written is told on standard error, and costs neither the others nor the result.
+class Written {
+ public:
+  explicit Written(std::vector<Target> targets) : targets_(std::move(targets)) {}
+
+  /// Whether `write` threw no Error.
+  bool attempt(const std::string& option, const std::function<void()>& write);
+  /// Tells that the target was not written.
+  void fail(const std::string& option, const std::string& why);
+  /// The target is not whole, which was told.
+  void lose(const std::string& option) { lost_.push_back(option); }
+  /// Writes the trace, the drawing and the page of the step that the settings ask for.
+  void write_step(const Settings& settings, const Outcome& outcome);
+
+  /// "  wrote FILE (OPTION)", a line for each that is there.
+  [[nodiscard]] std::string text() const;
+  /// 1 where a target was not written.
+  [[nodiscard]] int exit_status() const { return lost_.empty() ? 0 : 1; }
+
+ private:
+  std::vector<Target> targets_;
+  std::vector<std::string> lost_;  ///< options
+};
 
 }  // namespace berth::command

@@ -51,12 +51,12 @@ Settings settings_of(const TuneOptions& options) {
   return settings;
 }
 
-/// The placement's settings with the costs and the machine that were learnt, where they are files:
-/// what measures or simulates it later compares with those.
-std::string learnt_settings(const Outcome& outcome, const TuneOptions& options,
+/// The placement's settings with the machine that was learnt, and its costs where they are in a file
+/// (`costs`; empty = none): what measures or simulates it later compares with those.
+std::string learnt_settings(const Outcome& outcome, const std::string& costs,
                             const std::string& machine) {
   Settings settings = parse_settings(outcome.origin.settings, "the settings of the placement");
-  if (!options.costs.empty()) settings.costs = std::filesystem::absolute(options.costs).string();
+  if (!costs.empty()) settings.costs = std::filesystem::absolute(costs).string();
   settings.cluster = machine;
   return settings_json(settings);
 }
@@ -104,16 +104,25 @@ std::vector<Target> targets_of(const TuneOptions& options, const Settings& setti
 }
 
 void write_all(const TuneOptions& options, const Settings& settings, Outcome& outcome,
-               const Learnt& learnt) {
-  if (!options.costs.empty()) write_target(options.costs, learnt.costs);
-  if (!options.machine.empty()) write_target(options.machine, learnt.machine);
-  outcome.origin.settings = learnt_settings(outcome, options, learnt.machine);
-  if (!options.placement.empty()) {
-    write_target(options.placement,
-                 placement_json(outcome.problem->graph(), outcome.problem->cluster(),
-                                outcome.placement, &outcome.evaluation, &outcome.origin));
+               const Learnt& learnt, Written& written) {
+  const bool has_costs =
+      !options.costs.empty() &&
+      written.attempt("-o", [&] { write_target(options.costs, learnt.costs); });
+  if (!options.machine.empty()) {
+    written.attempt("--cluster-output", [&] { write_target(options.machine, learnt.machine); });
   }
-  if (settings.report) write_report(*settings.report, outcome);
+  outcome.origin.settings =
+      learnt_settings(outcome, has_costs ? options.costs : std::string(), learnt.machine);
+  if (!options.placement.empty()) {
+    written.attempt("--placement", [&] {
+      write_target(options.placement,
+                   placement_json(outcome.problem->graph(), outcome.problem->cluster(),
+                                  outcome.placement, &outcome.evaluation, &outcome.origin));
+    });
+  }
+  if (settings.report) {
+    written.attempt("--report", [&] { write_report(*settings.report, outcome); });
+  }
 }
 
 int run_tune(const TuneOptions& options) {
@@ -139,17 +148,11 @@ int run_tune(const TuneOptions& options) {
                 "none of the placements that were measured fits; nothing was written");
   }
   for (const char* file : {"costs", "machine"}) outcome.origin.options.erase(file);
-  write_all(options, settings, outcome, read_learnt(scratch.path()));
-  if (options.json) {
-    print(json_text(outcome_json(outcome)));
-    return 0;
-  }
-  std::string text = outcome_text(outcome);
-  for (const Target& target : targets) {
-    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
-  }
-  print(text);
-  return 0;
+  Written written(targets);
+  write_all(options, settings, outcome, read_learnt(scratch.path()), written);
+  if (!run.log_is_whole()) written.lose("--log");
+  print(options.json ? json_text(outcome_json(outcome)) : outcome_text(outcome) + written.text());
+  return written.exit_status();
 }
 
 }  // namespace
