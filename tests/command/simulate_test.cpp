@@ -81,6 +81,30 @@ TEST_CASE("where everything is on one device, nothing is said to be split") {
   CHECK(slow.out.find("Splitting") == std::string::npos);
 }
 
+TEST_CASE("several devices without transfers are not said to be one") {
+  const Workplace work;
+  Json graph = diamond_graph();
+  SUBCASE("parts that nothing connects") {
+    graph["ops"].erase(6);
+    graph["edges"] = {{{"src", 0}, {"output", 0}, {"dst", 1}}};
+  }
+  SUBCASE("control edges alone") {
+    for (Json& edge : graph["edges"]) edge.erase("output");
+  }
+  Json placement = diamond_placement(std::vector<std::string>(graph["ops"].size(), "gpu:0"));
+  placement["assignment"]["b1"] = "gpu:1";
+  work.write("diamond.graph.json", graph);
+  work.write("split.json", placement);
+  const ProcessResult shown = work.berth(simulate({"--report", "page.html"}));
+  CHECK_MESSAGE(shown.status == 0, shown.err);
+  const std::string line = "No transfers: no device reads what another one makes.";
+  CHECK(shown.out.find(line) != std::string::npos);
+  CHECK(shown.out.find("everything") == std::string::npos);
+  const std::string page = file_text(work / "page.html");
+  CHECK(page.find(line) != std::string::npos);
+  CHECK(page.find("everything runs on one device") == std::string::npos);
+}
+
 TEST_CASE("simulate keeps the policy and seed of the file") {
   const Workplace work;
   REQUIRE(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",

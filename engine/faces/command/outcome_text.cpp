@@ -98,7 +98,7 @@ std::string link_name(const Outcome& outcome, DeviceId src, DeviceId dst) {
 }
 
 std::string transfers_text(const Outcome& outcome) {
-  if (outcome.trace.links.empty()) return "  No transfers: everything runs on one device.\n";
+  if (outcome.trace.links.empty()) return "  " + no_transfers_text(outcome) + "\n";
   std::int64_t bytes = 0;
   std::int64_t transfers = 0;
   const LinkUsage* busiest = &outcome.trace.links.front();

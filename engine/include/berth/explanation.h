@@ -79,6 +79,8 @@ struct OpExplanation {
 [[nodiscard]] BERTH_EXPORT std::string waits_text(const Outcome& outcome);
 /// Advice for a better placement, derived from its critical path.
 [[nodiscard]] BERTH_EXPORT std::string advice_text(const Outcome& outcome);
+/// Why there are no transfers, as a sentence; empty where there are some.
+[[nodiscard]] BERTH_EXPORT std::string no_transfers_text(const Outcome& outcome);
 /// Devices whose memory is (nearly) full, the fullest first.
 [[nodiscard]] BERTH_EXPORT std::vector<DeviceId> full_devices(const Outcome& outcome);
 

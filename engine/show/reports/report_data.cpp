@@ -132,6 +132,7 @@ Json figures_json(const Outcome& outcome) {
                {"executed", outcome.executed},    {"feasible", outcome.evaluation.feasible},
                {"gap_text", gap_text(outcome)},   {"gap", number(outcome.gap())},
                {"waits", waits_text(outcome)},    {"advice", advice_text(outcome)}};
+  if (outcome.trace.links.empty()) json["no_transfers"] = no_transfers_text(outcome);
   if (outcome.bound.us > 0) json["bound"] = outcome.bound.us;
   add_simplicity(outcome, json);
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);

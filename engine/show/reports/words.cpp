@@ -1,6 +1,7 @@
 // A placement described in words.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,11 @@ namespace {
 constexpr double kMajorShare = 0.3;
 /// The share of a device's memory from which on it is what limits a placement.
 constexpr double kFull = 0.9;
+
+bool is_on_one_device(const Placement& placement) {
+  return std::adjacent_find(placement.begin(), placement.end(), std::not_equal_to<>()) ==
+         placement.end();
+}
 
 }  // namespace
 
@@ -97,13 +103,14 @@ std::string advice_text(const Outcome& outcome) {
                ? "Only another machine or cheaper ops would be faster."
                : "Under these constraints only another machine or cheaper ops would be faster.";
   }
-  if (outcome.speed_up() < kSlower && outcome.trace.links.empty()) {
+  const bool one_device = is_on_one_device(outcome.placement);
+  if (outcome.speed_up() < kSlower && one_device) {
     return "Another device alone is faster than the one that everything is on.";
   }
   if (outcome.speed_up() < kSlower) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }
-  if (outcome.trace.links.empty()) {
+  if (one_device) {
     return "Limited by one device, which does everything: spreading the ops would help if "
            "transfers are cheap.";
   }
@@ -119,6 +126,13 @@ std::string advice_text(const Outcome& outcome) {
            "would help.";
   }
   return "Limited by a chain of dependent ops: faster devices would help, more of them would not.";
+}
+
+std::string no_transfers_text(const Outcome& outcome) {
+  if (!outcome.trace.links.empty()) return {};
+  return is_on_one_device(outcome.placement)
+             ? "No transfers: everything runs on one device."
+             : "No transfers: no device reads what another one makes.";
 }
 
 std::vector<DeviceId> full_devices(const Outcome& outcome) {

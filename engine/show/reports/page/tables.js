@@ -89,7 +89,7 @@ function startTransfers() {
   for (const placement of PLACEMENTS) {
     const links = [...placement.links].sort((x, y) => y.busy - x.busy);
     if (PLACEMENTS.length > 1) body('transfers').append(el('h3', {}, placement.label));
-    if (links.length === 0) { body('transfers').append(el('p', {}, 'No transfers: everything runs on one device.')); continue; }
+    if (links.length === 0) { body('transfers').append(el('p', {}, placement.figures.no_transfers)); continue; }
     const sum = (key) => links.reduce((s, l) => s + l[key], 0);
     body('transfers').append(
       el('p', {}, plural(sum('transfers'), 'transfer') + ', ' + bytes(sum('bytes')) + '.' + (placement.transfers.total > placement.transfers.op.length ? ' The pictures show the longest ' + count(placement.transfers.op.length) + '.' : '')),
