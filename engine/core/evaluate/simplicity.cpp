@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "berth/support/disjoint_sets.h"
@@ -13,7 +14,7 @@ Simplicity simplicity_of(const Graph& graph, const Placement& placement) {
   Simplicity simplicity;
   DisjointSets pieces(at(graph.op_count()));
   DisjointSets parts(at(graph.op_count()));  // of the graph on a single device
-  std::vector<DeviceId> receivers;
+  std::vector<std::pair<TensorId, DeviceId>> received;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const auto edges = graph.out_edges(op);
     for (const Edge& edge : edges) {
@@ -22,17 +23,15 @@ Simplicity simplicity_of(const Graph& graph, const Placement& placement) {
       if (placement[at(op)] != placement[at(edge.dst)]) continue;
       if (pieces.merge_to_smallest(op, edge.dst)) --simplicity.cuts;
     }
-    for (const TensorId tensor : graph.outputs(op)) {
-      receivers.clear();
-      for (const Edge& edge : edges) {
-        const DeviceId device = placement[at(edge.dst)];
-        if (edge.tensor != tensor || device == placement[at(op)]) continue;
-        if (std::find(receivers.begin(), receivers.end(), device) == receivers.end()) {
-          receivers.push_back(device);
-        }
-      }
-      simplicity.transfers += static_cast<std::int64_t>(receivers.size());
+    // An op may have as many outputs as edges.
+    received.clear();
+    for (const Edge& edge : edges) {
+      const DeviceId device = placement[at(edge.dst)];
+      if (edge.tensor == kNoTensor || device == placement[at(op)]) continue;
+      received.emplace_back(edge.tensor, device);
     }
+    std::sort(received.begin(), received.end());
+    simplicity.transfers += std::unique(received.begin(), received.end()) - received.begin();
   }
   simplicity.devices =
       static_cast<std::int64_t>(std::set<DeviceId>(placement.begin(), placement.end()).size());

@@ -50,6 +50,26 @@ TEST_CASE("cuts count pieces, transfers count receivers") {
   CHECK(Simplicity{1, 9, 9} < Simplicity{2, 0, 0});
 }
 
+TEST_CASE("an op with many outputs costs what its edges cost") {
+  // Outputs times edges, 4e10, would take minutes.
+  constexpr int kOutputs = 200'000;
+  GraphBuilder builder("split");
+  TensorInfo info;
+  info.bytes = 1;
+  const OpId source = builder.add_op("source", "Split");
+  const OpId first = builder.add_op("first", "T"), second = builder.add_op("second", "T");
+  for (int i = 0; i < kOutputs; ++i) {
+    const TensorId tensor = builder.add_output(source, info);
+    builder.add_input(first, tensor);
+    if (i % 2 == 0) builder.add_input(second, tensor);
+    if (i % 4 == 0) builder.add_input(second, tensor);
+  }
+  const auto graph = builder.build();
+  CHECK(simplicity_of(*graph, {0, 1, 2}).transfers == kOutputs + kOutputs / 2);
+  CHECK(simplicity_of(*graph, {0, 1, 1}).transfers == kOutputs);
+  CHECK(simplicity_of(*graph, {0, 0, 0}).transfers == 0);
+}
+
 TEST_CASE("pieces that gain too little are moved to their neighbours") {
   const auto problem = chain(10);
   const auto evaluator = make_simulation_evaluator(problem);
