@@ -12,9 +12,9 @@
 local tables = {}
 
 -- A stranger's text in CSV: control characters do nothing to a terminal, and what a spreadsheet would compute stands
--- behind an apostrophe, which tells it that this is a text.
+-- behind an apostrophe, which tells it that this is a text. One of its own has another before it, so that it stays one.
 local function harmless(text)
-  return (text:gsub("[%z\1-\8\11\12\14-\31\127]", "?"):gsub("^[=+%-@\t\r]", "'%0"))
+  return (text:gsub("[%z\1-\8\11\12\14-\31\127]", "?"):gsub("^['=+%-@\t\r]", "'%0"))
 end
 
 local function cell(row, column, missing, csv)

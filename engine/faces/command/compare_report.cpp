@@ -86,8 +86,8 @@ std::string csv_cell(const Json& object, const char* key) {
   }
   const std::string text = printable(found->get<std::string>());
   std::string quoted = "\"";
-  // To a spreadsheet this is a text, not something to compute.
-  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos) {
+  // To a spreadsheet this is a text, not something to compute; an apostrophe of its own stays one.
+  if (!text.empty() && std::string_view("'=+-@").find(text.front()) != std::string_view::npos) {
     quoted += '\'';
   }
   for (const char c : text) {

@@ -16,19 +16,16 @@
 namespace berth::writers {
 namespace {
 
-/// RFC 4180. A name is a stranger's: control characters do nothing to a terminal, and what a spreadsheet
-/// would compute stands behind an apostrophe, which tells it that this is a text.
+/// RFC 4180. A name is a stranger's: what a spreadsheet would compute stands behind an apostrophe, which
+/// tells it that this is a text. So does a name that begins with an apostrophe itself: without the first
+/// one, every name is as the model has it.
 std::string cell(std::string_view text) {
-  std::string safe;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) {
-    safe += '\'';
-  }
-  for (const char c : text) {
-    safe += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  }
-  if (safe.find_first_of(",\"") == std::string::npos) return safe;
+  const bool guarded =
+      !text.empty() && std::string_view("'=+-@\t\r").find(text.front()) != std::string_view::npos;
+  const std::string whole = cat(guarded ? "'" : "", text);
+  if (whole.find_first_of(",\"\r\n") == std::string::npos) return whole;
   std::string quoted = "\"";
-  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : whole) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
 }
 

@@ -32,8 +32,8 @@ end)
 check.test("CSV holds nothing that a spreadsheet computes or a terminal obeys", function()
   local columns = { { key = "name" }, { key = "change", format = "%+.1f" } }
   check.equal(tables.csv({ { name = "=cmd|' /C calc'!A0", change = -1.5 }, { name = "@sum", change = 2 },
-    { name = "-1,2\27[2J", change = 0 } }, columns),
-    "name,change\n'=cmd|' /C calc'!A0,-1.5\n'@sum,+2.0\n\"'-1,2?[2J\",+0.0\n")
+    { name = "-1,2\27[2J", change = 0 }, { name = "'@sum", change = 1 } }, columns),
+    "name,change\n'=cmd|' /C calc'!A0,-1.5\n'@sum,+2.0\n\"'-1,2?[2J\",+0.0\n''@sum,+1.0\n")
 end)
 
 check.test("Markdown, with pipes escaped", function()
