@@ -58,7 +58,13 @@ local function decoded(text)
   return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
--- The address in a text: redis://, rediss:// (TLS) or unix://PATH.
+-- User and password of "USER:PASSWORD"; nothing where it is none.
+local function login_of(text)
+  local user, password = text:match "^([^:]*):(.*)$"
+  if user then return user ~= "" and decoded(user) or nil, decoded(password) end
+end
+
+-- The address in a text: redis://, rediss:// (TLS) or unix://, each with or without a login.
 --   ARGS    get  function(name): a variable of the environment; default os.getenv
 --   RETURN  table: path, or host, port and tls; user, password, database; plain, authorities, certificate, key (see
 --           plugins/redis/connection.h)
@@ -68,9 +74,16 @@ function redis.server(url, get)
   local function refuse(why)
     -- A password is not for logs.
     error(("BERTH_STORE=%s: %s; give redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], the same with rediss:// for TLS, "
-      .. "or unix:///PATH"):format(url:gsub("//[^/]*@", "//..@"), why), 0)
+      .. "or unix://[USER:PASSWORD@]/PATH"):format(url:gsub("//[^/]*@", "//..@"), why), 0)
   end
-  if scheme == "unix" then return { path = decoded(rest), name = url } end
+  if scheme == "unix" then
+    local login, path = rest:match "^([^/]*)@(.*)$"
+    if not login then return { path = decoded(rest) } end
+    local user, password = login_of(login)
+    if not password then refuse "a user without a password" end
+    if path:sub(1, 1) ~= "/" then refuse "no path from / on" end
+    return { path = decoded(path), user = user, password = password }
+  end
   if scheme ~= "redis" and scheme ~= "rediss" then refuse "no server of Redis" end
   local authority, database = rest:match "^([^/]+)/?(.*)$"
   if not authority then refuse "no host" end
@@ -83,13 +96,12 @@ function redis.server(url, get)
   if database ~= "" and not database:match "^%d+$" then refuse "the database is no number" end
   local user, password
   if login then
-    user, password = login:match "^([^:]*):(.*)$"
-    if not user then refuse "a user without a password" end
+    user, password = login_of(login)
+    if not password then refuse "a user without a password" end
   end
   return { host = host, port = port, tls = scheme == "rediss", plain = get "BERTH_STORE_TLS" == "off",
-    user = user and user ~= "" and decoded(user) or nil, password = password and decoded(password),
-    database = database ~= "" and database or nil, authorities = get "BERTH_STORE_CA",
-    certificate = get "BERTH_STORE_CERT", key = get "BERTH_STORE_KEY" }
+    user = user, password = password, database = database ~= "" and database or nil,
+    authorities = get "BERTH_STORE_CA", certificate = get "BERTH_STORE_CERT", key = get "BERTH_STORE_KEY" }
 end
 
 -- Its name, for messages.
@@ -126,7 +138,7 @@ local FIXES = {
   OOM = "its memory is full (maxmemory); give it more, or train with fewer samples in flight",
   MISCONF = "it cannot write its files; look at its disk and its log",
   NOPERM = "its user may not do that; the page on operating the store lists what a user needs",
-  NOAUTH = "it asks for a password; name it as redis://USER:PASSWORD@HOST",
+  NOAUTH = "it asks for a password; name it as redis://USER:PASSWORD@HOST or unix://USER:PASSWORD@/PATH",
   WRONGPASS = "user and password are not the server's",
   MOVED = "it is part of a Redis Cluster, which this does not use; name a server without cluster mode",
   CROSSSLOT = "it is part of a Redis Cluster, which this does not use; name a server without cluster mode",

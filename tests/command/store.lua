@@ -313,7 +313,6 @@ end
 function PARTS.addresses()
   local function of(url, variables)
     local found = redis.server(url, function(name) return (variables or {})[name] end)
-    found.name = nil
     return found
   end
   check.test("servers have addresses", function()
@@ -324,11 +323,16 @@ function PARTS.addresses()
     check.equal(of("redis://:pass@node-1:1/", { BERTH_STORE_TLS = "off" }), { host = "node-1", port = 1, tls = false,
       plain = true, password = "pass" })
     check.equal(of "unix:///a%20b/redis.sock", { path = "/a b/redis.sock" })
-    for _, url in ipairs { "redis", "http://x", "redis://", "redis://:1:2", "redis://a:99999", "redis://a/x", "redis://user@a" } do
+    check.equal(of "unix://:p%40ss@/a/redis.sock", { path = "/a/redis.sock", password = "p@ss" })
+    check.equal(of "unix://me:p@/a@b", { path = "/a@b", user = "me", password = "p" })
+    for _, url in ipairs { "redis", "http://x", "redis://", "redis://:1:2", "redis://a:99999", "redis://a/x", "redis://user@a",
+      "unix://user@/a", "unix://user:secret@a" } do
       check.fails("give redis://", of, url)
     end
-    local _, message = pcall(of, "redis://user:secret@host:99999")
-    check.equal(message:find("secret", 1, true), nil)
+    for _, url in ipairs { "redis://user:secret@host:99999", "unix://user:secret@a" } do
+      local _, message = pcall(of, url)
+      check.equal(message:find("secret", 1, true), nil)
+    end
   end)
   check.test("passwords and weights do not leave a machine as they are, unless one says so", function()
     -- A name for documents, whose packets nobody gets.
