@@ -449,6 +449,16 @@ function Store:members()
   return members, queues
 end
 
+-- Whether a member is connected, also where the server has lost all since.
+function Store:is_here(name)
+  local text = self:request({ { "HGET", self.prefix .. "members", name } })[1]
+  local member = text and member_of(text)
+  local list = { "CLIENT", "LIST" }
+  -- All connections are read where the one is not known.
+  if member and member.run == self.client.run then list = { "CLIENT", "LIST", "ID", member.connection } end
+  return connected(self, self:request({ list })[1])(name)
+end
+
 -- Removes all that this training has in the server.
 function Store:forget()
   local cursor = "0"

@@ -27,7 +27,8 @@ workers.DEFAULTS = {
   -- Seconds
   lease_s = 300,           -- for one measurement; then another worker is asked too
   join_s = 60,             -- for the first connection
-  lost_s = 30,             -- for one that was lost, and for a controller that does not answer in synchronous mode
+  lost_s = 30,             -- for one that was lost, and for a controller that does not answer in synchronous mode; rank 0
+                           -- may be gone for the longer one of both
   keep_s = 5,              -- between the states that the one who learns keeps in the store
   -- Machines that measure
   calibrate = true,        -- compares machines by measuring one placement first, where evaluators measure

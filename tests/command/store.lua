@@ -189,6 +189,17 @@ function PARTS.queues()
     check.equal(client("rank 0"):members()["rank 0b"].state, "left")
     other_client "rank 0b"
   end)
+  check.test("who is connected is there, whatever the server has lost", function()
+    local a, b = client "rank 9", other_client "rank 10"
+    check.equal({ a:is_here "rank 10", a:is_here "rank 11" }, { true, false })
+    operate "FLUSHALL"
+    check.equal(a:is_here "rank 10", true)
+    die(b)
+    check.equal(a:is_here "rank 10", false)
+    local again = other_client "rank 10"
+    again:close()
+    check.equal(a:is_here "rank 10", false)
+  end)
 end
 
 function PARTS.killed()

@@ -61,10 +61,26 @@ function Common:ended()
   return true
 end
 
+-- An error where the first process has been gone for too long: its end may have been lost with a store that came back
+-- empty, and nobody else would ever say it.
+function Common:require_first()
+  local now = berth.clock()
+  self.first_s = self.first_s or now
+  if self.joined.rank == 0 or now - (self.looked_s or 0) < self.gone_s / 4 then return end
+  self.looked_s = now
+  if self.joined.store:is_here "rank 0" then
+    self.first_s = now
+  elseif now - self.first_s > self.gone_s then
+    error(("workers: rank 0, which learns, has been gone for %.0f s, and the store holds no result; look at what it "
+      .. "printed, and start all processes again"):format(now - self.first_s), 0)
+  end
+end
+
 -- Asked where one waits: an error "ended" unwinds what is under way.
 local ENDED = "workers: this training has ended"
 function Common:check()
   if self:ended() or berth.should_stop() then error(ENDED, 0) end
+  self:require_first()
 end
 
 local CHECK_S = 0.5
@@ -109,12 +125,13 @@ end
 --           parts   table: controllers (how many of the processes after the first are no workers), fingerprint,
 --                   options (of workers.read_options), first and others: function(common) for rank 0 and the rest.
 --                   `first` returns the result, plain enough for berth.notes; `others` go on until `common:check`
---                   ends them. `common` has joined, prefix, controllers, workers (how many)
+--                   ends them. `common` has joined, prefix, controllers, workers (how many),
+--                   gone_s (how long rank 0 may be gone)
 --   RETURN  the result, the same in all processes; nil in one that was stopped
 function together.run(joined, parts)
   joined.trainings = joined.trainings + 1
   local common = setmetatable({ joined = joined, prefix = joined.trainings .. "/", controllers = parts.controllers,
-    workers = joined.size - 1 - parts.controllers }, Common)
+    workers = joined.size - 1 - parts.controllers, gone_s = math.max(parts.options.join_s, parts.options.lost_s) }, Common)
   if common:ended() then return common.result end
   agree(common, parts.fingerprint, parts.options)
   if joined.rank > 0 then

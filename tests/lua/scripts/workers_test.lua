@@ -267,3 +267,24 @@ check.test("a process that is alone trains as without workers", function()
 end)
 
 check.finish()
+
+check.test("who waits for a first process that is gone says so", function()
+  local together = require "berth.workers.together"
+  -- A store that came back empty after the end was written.
+  local here = true
+  local kept = { identity = "here:1:0", get = function(_, key) return key == "1/fingerprint" and notes.write { settings = {}, problems = {} } or nil end,
+    claim = function() return true end, is_here = function(_, name) return here and name == "rank 0" end }
+  local looks = 0
+  local function run()
+    return together.run({ rank = 1, size = 2, name = "rank 1", trainings = 0, store = kept }, { controllers = 1,
+      fingerprint = { settings = {}, problems = {} }, options = { join_s = 0, lost_s = 0 },
+      others = function(common)
+        for look = 1, 1000 do
+          looks, here = look, look < 10
+          common:check()
+        end
+      end })
+  end
+  check.fails("rank 0, which learns, has been gone for 0 s, and the store holds no result; look at", run)
+  check.equal(looks >= 10, true)
+end)
