@@ -115,7 +115,7 @@ void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoin
     network->set_tensors(checkpoint.tensors);
   } catch (const std::logic_error& error) {
     throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what(),
-                                             "; save it again from the policy that was trained"));
+                                             "; use a whole copy of it, or save it again from the policy that was trained"));
   }
   network_ = std::move(network);
   facts_ = std::move(facts);

@@ -94,7 +94,13 @@ end
 -- Goes on from a file.
 --   ARGS    named  what errors call it
 function checkpoint.resume(path, named, options, state, memories)
-  local kept = notes.read(options.policy:load(path))
+  local fine, loaded = pcall(options.policy.load, options.policy, path)
+  if not fine then
+    -- The store's is in no file that one could delete.
+    local anew = named == path and "; to train anew, delete it, or set resume = false" or ""
+    error(("train: %s%s"):format(loaded, anew), 3)
+  end
+  local kept = notes.read(loaded)
   if kept.problems == nil or #kept.problems ~= #memories then
     error(("train: %s holds the training of %d problems, not of %d"):format(named,
       kept.problems and #kept.problems or 0, #memories), 3)

@@ -2,6 +2,7 @@ local berth = require "berth"
 local baselines = require "berth.baselines"
 local check = require "check"
 local events = require "berth.events"
+local files = require "berth.files"
 local notes = require "berth.notes"
 local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
@@ -560,6 +561,16 @@ check.test("checkpoints of other shapes, other policies and damaged ones are ref
     file:close()
     check.fails("trained.berth: it is", function() policy:load(path) end)
   end
+end)
+
+check.test("a damaged checkpoint of a training says how to train anew", function()
+  local path = folder .. "/cut.berth"
+  train.episodes(options { checkpoint = path, count = 2 })
+  local content = read(path)
+  files.write(path, content:sub(1, -2))
+  check.fails("cut.berth: it is truncated or damaged; use a whole copy of it, .*; to train anew, delete it, or set "
+    .. "resume = false", train.episodes, options { checkpoint = path, count = 3 })
+  check.equal(train.episodes(options { checkpoint = path, count = 3, resume = false }).updates, 3)
 end)
 
 check.test("weights for one number of devices say so", function()
