@@ -27,7 +27,8 @@ constexpr std::size_t kPrefix = 8 + 8 + 4;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
   throw Error(ErrorCode::invalid_file,
-              file.string() + ": " + what + "; use a whole copy of it, or save it again from the policy that was trained");
+              file.string() + ": " + what +
+                  "; use a whole copy of it, or save it again from the policy that was trained");
 }
 
 std::uint32_t crc_of(std::string_view bytes) {

@@ -114,8 +114,9 @@ void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoin
     network = make_network(facts);
     network->set_tensors(checkpoint.tensors);
   } catch (const std::logic_error& error) {
-    throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what(),
-                                             "; use a whole copy of it, or save it again from the policy that was trained"));
+    throw Error(ErrorCode::invalid_file,
+                cat(file.string(), ": ", error.what(),
+                    "; use a whole copy of it, or save it again from the policy that was trained"));
   }
   network_ = std::move(network);
   facts_ = std::move(facts);

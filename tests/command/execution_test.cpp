@@ -200,9 +200,7 @@ TEST_CASE("what was measured is not lost with a file that cannot be written") {
       {{"profile", "--repeats", "3", "-o", "/dev/full", "--cluster-output", "kept"},
        "-o",
        "per op besides"},
-      {{"tune", "--measurements", "3", "-o", "/dev/full", "--placement", "kept"},
-       "-o",
-       "runtime"}};
+      {{"tune", "--measurements", "3", "-o", "/dev/full", "--placement", "kept"}, "-o", "runtime"}};
   for (const auto& each : cases) {
     std::vector<std::string> arguments = each.arguments;
     arguments.insert(arguments.begin() + 1, {machine.model, "--backend", "cpu"});

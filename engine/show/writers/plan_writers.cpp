@@ -10,8 +10,10 @@ namespace berth {
 namespace {
 
 constexpr PlanWriter kWriters[] = {
-    {"csv", "a table of ops and devices (RFC 4180); a name that begins with one of = + - @ ' has an "
-     "apostrophe before it", &writers::csv, nullptr},
+    {"csv",
+     "a table of ops and devices (RFC 4180); a name that begins with one of = + - @ ' has an "
+     "apostrophe before it",
+     &writers::csv, nullptr},
     {"graphviz", "a drawing, for `dot`", &writers::graphviz, nullptr},
     {"device_map", "Hugging Face accelerate and transformers: a device by module, as JSON",
      &writers::device_map, &writers::needs_blocks},

@@ -339,7 +339,7 @@ TEST_CASE("csv holds nothing that a spreadsheet computes") {
 }
 
 TEST_CASE("names come back from csv once a first apostrophe is taken away") {
-  const std::vector<std::string> names = {"-x",  "'-x",    "''-x",  "@main",  "=y",   "\t",   "?",
+  const std::vector<std::string> names = {"-x",  "'-x",  "''-x", "@main", "=y",   "\t",    "?",
                                           "a?b", "a\nb", "a\rb", "a\x1b", "a,\"", "'\n\"", "'"};
   GraphBuilder builder("named");
   for (const std::string& name : names) builder.add_op(name, "T");
