@@ -195,7 +195,11 @@ TEST_CASE("watch and --log say what they cannot read and write") {
   work.write_text("list.jsonl", "[1]\n");
   work.write_text("later.jsonl", R"({"format":"berth.events/2","event":"start"})"
                                  "\n");
+  work.write_text("hello.txt", "hello");
+  work.write_text("other.jsonl", R"({"format":"berth.graph/1","name":"x"})");
   const std::pair<const char*, const char*> cases[] = {
+      {"hello.txt", "hello.txt: it begins with no event"},
+      {"other.jsonl", "it begins with no event; name a file that `berth place --log` wrote"},
       {"broken.jsonl", "line 2 is no event"},
       {"types.jsonl", "line 1 is no event"},
       {"list.jsonl", "line 1 is no event"},
@@ -205,6 +209,11 @@ TEST_CASE("watch and --log say what they cannot read and write") {
     const ProcessResult result = work.berth({"watch", file});
     CHECK(result.status == 1);
     CHECK_MESSAGE(result.err.find(message) != std::string::npos, result.err, " lacks ", message);
+  }
+  for (const char* begun : {"", "{", "{\"form", R"({"format": "berth.events/1", "ev)"}) {
+    work.write_text("begun.jsonl", begun);
+    CAPTURE(begun);
+    CHECK(work.berth({"watch", "begun.jsonl"}).status == 0);
   }
   const ProcessResult onto =
       work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",

@@ -108,10 +108,21 @@ void take(Watched& watched, const Json& event) {
 
 constexpr const char* kFormat = "berth.events/1";
 
+/// Before its first line is whole: throws where that cannot become one of a log.
+void check_beginning(const std::string& path, std::string text) {
+  const std::string beginning = fmt::format("{{\"format\":\"{}\"", kFormat);
+  std::erase(text, ' ');
+  if (beginning.starts_with(text.substr(0, beginning.size()))) return;
+  throw Error(
+      ErrorCode::invalid_file,
+      fmt::format("{}: it begins with no event; name a file that `berth place --log` wrote", path));
+}
+
 /// All whole lines; the last one may still be on its way.
 Watched read_log(const std::string& path) {
   Watched watched;
   const std::string text = read_file(path);
+  if (text.find('\n') == std::string::npos) check_beginning(path, text);
   int number = 0;
   for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
