@@ -54,7 +54,8 @@ Backlog Backlogs::before(OpId op) {
     if (from_us + sum_us > most.us) most = {op, from_us + sum_us, from_us, of};
   };
   double all_us = 0;
-  const std::int64_t end = looked_ + std::min(kMostBeforeOne, kMostBeforeAll - looked_);
+  const std::int64_t most_looks = std::min(kMostBeforeOne, kMostBeforeAll - looked_);
+  const std::int64_t end = looked_ + (facts_.stopped() ? 0 : most_looks);
   for (auto each = by_time_.rbegin(); wanted > 0 && looked_ < end; ++each, ++looked_) {
     const Share& share = shares_[at(*each)];
     if (share.wanted_by != op) continue;

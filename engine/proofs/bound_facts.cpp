@@ -1,11 +1,13 @@
 #include "proofs/bound_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "berth/support/index.h"
 
 namespace berth::bounds {
-Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.finest_groups()) {
+Facts::Facts(const Problem& problem, std::function<bool()> should_stop)
+    : problem_(problem), should_stop_(std::move(should_stop)), classes_(problem.finest_groups()) {
   const Cluster& cluster = problem.cluster();
   device_count_.assign(at(kind_count()), 0);
   for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,16 @@ namespace berth::bounds {
 /// Every figure here is a lower estimate of the simulator's, whichever devices of a kind are used.
 class Facts {
  public:
-  explicit Facts(const Problem& problem);
+  /// `should_stop`: see strong_lower_bounds; empty = never.
+  explicit Facts(const Problem& problem, std::function<bool()> should_stop = {});
+
+  /// Whether to prove no more: what was looked at so far is as true without the rest.
+  [[nodiscard]] bool stopped() const {
+    was_stopped_ = was_stopped_ || (should_stop_ && should_stop_());
+    return was_stopped_;
+  }
+  /// Whether something was left out for that.
+  [[nodiscard]] bool was_stopped() const noexcept { return was_stopped_; }
 
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] const Graph& graph() const noexcept { return problem_.graph(); }
@@ -61,6 +71,8 @@ class Facts {
   void mark_forbidden();
 
   const Problem& problem_;
+  std::function<bool()> should_stop_;
+  mutable bool was_stopped_ = false;
   std::vector<bool> forbidden_;  // kind-major, by class; empty without constraints
   std::shared_ptr<const Groups> classes_;
   std::vector<double> class_us_;      // kind-major

@@ -34,9 +34,10 @@ LowerBound lower_bound(const Problem& problem) {
   return lower_bounds(problem).front();
 }
 
-std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
+std::vector<LowerBound> strong_lower_bounds(const Problem& problem,
+                                            const std::function<bool()>& should_stop) {
   std::vector<LowerBound> all = lower_bounds(problem);
-  const bounds::Facts facts(problem);
+  const bounds::Facts facts(problem, should_stop);
   if (!is_worth_refuting(facts, all.front().us)) return all;
   bounds::Refutation refutation(facts);
   all.push_back(bounds::backlog_bound(facts, refutation.heads(), refutation.tails()));
@@ -46,11 +47,12 @@ std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
     all.push_back(std::move(refuted));
     sort(all);
   }
+  for (LowerBound& bound : all) bound.cut_short = facts.was_stopped();
   return all;
 }
 
-LowerBound strong_lower_bound(const Problem& problem) {
-  return strong_lower_bounds(problem).front();
+LowerBound strong_lower_bound(const Problem& problem, const std::function<bool()>& should_stop) {
+  return strong_lower_bounds(problem, should_stop).front();
 }
 
 }  // namespace berth

@@ -229,6 +229,7 @@ bool HeadFinder::is_join(OpId op) const noexcept {
 
 double HeadFinder::join_us(OpId op, KindId kind, double from_us) {
   double t_us = from_us;
+  if (facts_.stopped()) return t_us;
   for (int i = 0; i < kMostTests && out_.work_ < kMostWorkOfPaths; ++i) {
     const Verdict verdict = test(op, kind, t_us);
     const double refuted_us = std::min(verdict.machine_us * kRoundedDown, verdict.valid_us);

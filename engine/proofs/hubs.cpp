@@ -27,6 +27,7 @@ std::vector<CrowdedHub> Hubs::crowded(const Known& known,
                                       double margin_us) {
   std::vector<CrowdedHub> found;
   for (const std::vector<OpId>& hub : clusters) {
+    if (hub.size() > 1 && facts_.stopped()) break;
     for (KindId kind = 0; kind < facts_.kind_count() && !hub.empty(); ++kind) {
       if (!queues_[at(kind)] || !Demand::possible(facts_, known, hub, kind)) continue;
       gather_transfers(known, hub, kind, heads, tails, t_us);

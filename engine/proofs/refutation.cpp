@@ -33,6 +33,10 @@ Refutation::Refutation(const Facts& facts)
   work_ = heads_.work() + tails_.work();
 }
 
+bool Refutation::goes_on() const {
+  return work() <= kMostWork && !facts_.stopped();
+}
+
 bool Refutation::refuted(const char* reason) {
   proof_.source = cat("refutation of shorter steps (", reason, ")");
   return true;
@@ -45,7 +49,7 @@ bool Refutation::refute(double t_us) {
       t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
   const double margin_us = (limit_us - t_us) * static_cast<double>(known_.op_us.size() + 1);
   proof_.us = t_us;
-  for (int round = 0; round < kMostRounds && changed_ && work() <= kMostWork; ++round) {
+  for (int round = 0; round < kMostRounds && changed_ && goes_on(); ++round) {
     changed_ = false;
     std::optional<Heads> own_heads, own_tails;
     if (!fresh_) {
@@ -174,7 +178,7 @@ LowerBound longest_refuted(Refutation& refutation, double low_us) {
   LowerBound refuted;
   // Steps are doubled until one is not refuted, then halved.
   double high_us = kCannotRun;
-  for (double step = 5 * kClose; refutation.work() <= kMostWork;) {
+  for (double step = 5 * kClose; refutation.goes_on();) {
     const bool open = high_us == kCannotRun;
     if (!open && high_us <= low_us * (1 + kClose)) break;
     const double t_us = open ? low_us * (1 + step) : low_us + (high_us - low_us) / 2;

@@ -50,8 +50,9 @@ class Refutation {
   /// The proof of the last call of refute that returned true.
   [[nodiscard]] const Proof& proof() const noexcept { return proof_; }
 
-  /// Edges looked at for joins and ops in windows, of all calls. Beyond a limit nothing more is
-  /// refuted.
+  /// Whether more can be refuted: neither the limit on work is reached nor is it to stop.
+  [[nodiscard]] bool goes_on() const;
+  /// Edges looked at for joins and ops in windows, of all calls.
   [[nodiscard]] std::int64_t work() const noexcept {
     return work_ + windows_.work() + hubs_.work();
   }
@@ -96,7 +97,7 @@ class Refutation {
 };
 
 /// The longest T above `low_us` that a binary search refutes, with what refutes it; 0 us if it
-/// finds none. Limited by work, never by time.
+/// finds none. Limited by work, and by time only where the facts are told to stop.
 [[nodiscard]] LowerBound longest_refuted(Refutation& refutation, double low_us);
 
 }  // namespace berth::bounds

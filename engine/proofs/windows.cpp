@@ -40,7 +40,7 @@ std::optional<Overfull> Windows::overfull(const Known& known,
   margin_us_ = margin_us;
   gather(known, clusters, heads, tails, t_us);
   choose_points(t_us);
-  for (std::size_t from = 0; from < starts_.size(); ++from) {
+  for (std::size_t from = 0; from < starts_.size() && !facts_.stopped(); ++from) {
     // A window within another needs no more than it, so that no window of this length or longer is
     // overfull.
     double enough_us = kCannotRun;

@@ -134,6 +134,28 @@ TEST_CASE("a script learns of the first signal and ends by itself") {
   CHECK(result.out == "ended\n");
 }
 
+TEST_CASE("a signal in the bound of a search that is done ends the bound alone") {
+  const Workplace work;
+  // It does not ask whether to stop, so that the bound is the first to hear of the signal.
+  work.write_text("done.lua",
+                  "require 'berth'.register_policy { name = 'done', place = function(problem)\n"
+                  "  os.execute 'kill -TERM $PPID'\n"
+                  "  return problem:one_device(1) end }\n");
+  const ProcessResult result =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                  "done.lua", "-o", "p.json"});
+  if (result.err.find("built without Lua") != std::string::npos) {
+    MESSAGE("skipped: this build has no Lua");
+    return;
+  }
+  CHECK(result.status == 0);
+  CHECK(result.err ==
+        "berth: warning: interrupted: the search was done, and its lower bound could be larger\n");
+  CHECK(result.out.find("stopped by you") == std::string::npos);
+  CHECK(result.out.find(", cut short; ") != std::string::npos);
+  CHECK(Json::parse(file_text(work / "p.json"))["assignment"].size() == 7);
+}
+
 TEST_CASE("a budget ends the search") {
   const PatientWorkplace work(0);
   std::vector<std::string> arguments = kPlace;

@@ -15,7 +15,12 @@ Evaluation Evaluator::evaluate(const Placement& placement) {
 }
 
 const LowerBound& Evaluator::bound() {
-  if (!bound_) bound_ = measures() ? LowerBound{} : strong_lower_bound(problem());
+  if (bound_ && bound_->cut_short) bound_.reset();
+  return bound({});
+}
+
+const LowerBound& Evaluator::bound(const std::function<bool()>& should_stop) {
+  if (!bound_) bound_ = measures() ? LowerBound{} : strong_lower_bound(problem(), should_stop);
   return *bound_;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -168,6 +169,16 @@ void watch(const std::shared_ptr<Call>& call, double budget_s, PlaceContext& con
   context.budget_s = budget_s;
 }
 
+/// Whether the caller wants an end, which a policy may have heard already; without the clock.
+std::function<bool()> caller_stop(const std::function<bool()>& asked,
+                                  const std::shared_ptr<Call>& call) {
+  return [asked, call] {
+    bool stop = call->stops.caller;
+    if (stop || !asked) return stop;
+    return !call->callbacks.watch([&] { stop = asked(); }) || stop;
+  };
+}
+
 void check_starts(const Problem& problem, std::span<const Placement> starts) {
   for (const Placement& start : starts) {
     try {
@@ -229,7 +240,7 @@ void check_proven(const Policy& policy, const LowerBound& proven, const Evaluati
 
 /// The evaluation of an answer, the best single device's, and the bound.
 void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answer,
-           BoundEffort effort, PlaceResult& result) {
+           BoundEffort effort, const std::function<bool()>& should_stop, PlaceResult& result) {
   try {
     evaluator.problem().validate(answer.placement);
   } catch (const Error& error) {
@@ -241,7 +252,7 @@ void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answe
   result.best_single = best_single_device(evaluator);
   // The strong one is kept for whoever asks the evaluator next.
   result.bound = effort == BoundEffort::strong || evaluator.measures()
-                     ? evaluator.bound()
+                     ? evaluator.bound(should_stop)
                      : lower_bound(evaluator.problem(), effort);
   if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
   // An evaluator of the caller's that says less than the costs can bear: bounds of these say nothing of it.
@@ -365,7 +376,15 @@ std::string_view bound_effort_name(BoundEffort effort) noexcept {
   return kEfforts[static_cast<std::size_t>(effort)];
 }
 
-LowerBound lower_bound(const Problem& problem, BoundEffort effort) {
+std::function<bool()> bound_stop(std::function<bool()> asked, double budget_s) {
+  constexpr double kLeast_s = 1;
+  return [asked = std::move(asked), most_s = std::max(kLeast_s, budget_s), start = Clock::now()] {
+    return (asked && asked()) || seconds_since(start) >= most_s;
+  };
+}
+
+LowerBound lower_bound(const Problem& problem, BoundEffort effort,
+                       const std::function<bool()>& should_stop) {
   switch (effort) {
     case BoundEffort::none:
       return {};
@@ -374,7 +393,7 @@ LowerBound lower_bound(const Problem& problem, BoundEffort effort) {
     case BoundEffort::strong:
       break;
   }
-  return strong_lower_bound(problem);
+  return strong_lower_bound(problem, should_stop);
 }
 
 PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s) {
@@ -388,12 +407,14 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
                 cat("a budget of ", budget_s, " s; give a number of seconds >= 0"));
   }
   const auto call = std::make_shared<Call>();
+  const std::function<bool()> asked = context.should_stop;
   watch(call, budget_s, context);
   check_starts(evaluator.problem(), context.initial);
 
   PlaceResult result;
   PolicyAnswer answer = answer_of(policy, evaluator, context, *call, result);
-  judge(policy, evaluator, answer, effort, result);
+  judge(policy, evaluator, answer, effort, bound_stop(caller_stop(asked, call), budget_s), result);
+  call->callbacks.rethrow();
   result.end = end_of(answer, result, call->stops);
   result.notes.insert(result.notes.begin(), std::make_move_iterator(answer.notes.begin()),
                       std::make_move_iterator(answer.notes.end()));

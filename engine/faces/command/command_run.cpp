@@ -61,9 +61,12 @@ void note_other_machine(const Task& task, const StoredPlacement& stored) {
   if (!note.empty()) log_note(note);
 }
 
-void warn_of_interrupt() {
-  if (InterruptGuard::interrupted()) {
+void warn_of_interrupt(const Outcome& outcome) {
+  if (!InterruptGuard::interrupted()) return;
+  if (outcome.search && outcome.search->end == SearchEnd::cancelled) {
     log_warning("interrupted: this is the best placement so far");
+  } else if (outcome.bound.cut_short) {
+    log_warning("interrupted: the search was done, and its lower bound could be larger");
   }
 }
 

@@ -47,7 +47,7 @@ class CommandRun {
 }
 /// Tells on standard error where a placement was made for another machine than the task's.
 void note_other_machine(const Task& task, const StoredPlacement& stored);
-/// Tells on standard error that Ctrl-C ended the search, where it did.
-void warn_of_interrupt();
+/// Tells on standard error that Ctrl-C ended the search or the bound of its result, where it did.
+void warn_of_interrupt(const Outcome& outcome);
 
 }  // namespace berth::command

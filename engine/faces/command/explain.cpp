@@ -41,7 +41,7 @@ Outcome outcome_of(CommandRun& run, const std::string& model,
   require_cluster(settings);
   if (!stored) {
     Outcome outcome = berth::run(run.engine(), model, settings, run.hooks());
-    warn_of_interrupt();
+    warn_of_interrupt(outcome);
     return outcome;
   }
   const Task task = load_task(run.engine(), model, settings, placed(run.hooks()));

@@ -89,6 +89,7 @@ void add_comparison(const Outcome& outcome, Json& json) {
   if (outcome.bound.us > 0) {
     json["lower_bound_us"] = outcome.bound.us;
     json["lower_bound"] = outcome.bound.source;
+    if (outcome.bound.cut_short) json["lower_bound_cut_short"] = true;
   }
   json["gap"] = outcome.gap();  // null where infinite
   if (outcome.certificate) {

@@ -88,7 +88,7 @@ int run_place(const PlaceOptions& options) {
   };
   const std::string& model = options.settings.model;
   const Outcome outcome = berth::run(run.engine(), model, settings, hooks);
-  warn_of_interrupt();
+  warn_of_interrupt(outcome);
   if (!outcome.evaluation.feasible) {
     throw Error(
         ErrorCode::infeasible,

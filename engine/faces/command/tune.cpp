@@ -105,9 +105,8 @@ std::vector<Target> targets_of(const TuneOptions& options, const Settings& setti
 
 void write_all(const TuneOptions& options, const Settings& settings, Outcome& outcome,
                const Learnt& learnt, Written& written) {
-  const bool has_costs =
-      !options.costs.empty() &&
-      written.attempt("-o", [&] { write_target(options.costs, learnt.costs); });
+  const bool has_costs = !options.costs.empty() &&
+                         written.attempt("-o", [&] { write_target(options.costs, learnt.costs); });
   if (!options.machine.empty()) {
     written.attempt("--cluster-output", [&] { write_target(options.machine, learnt.machine); });
   }
@@ -142,7 +141,7 @@ int run_tune(const TuneOptions& options) {
                            : run.hooks().make(name, texts);
   };
   Outcome outcome = berth::run(run.engine(), options.settings.model, settings, hooks);
-  warn_of_interrupt();
+  warn_of_interrupt(outcome);
   if (!outcome.evaluation.feasible) {
     throw Error(ErrorCode::infeasible,
                 "none of the placements that were measured fits; nothing was written");

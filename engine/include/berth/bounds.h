@@ -2,6 +2,7 @@
 /// Proven lower bounds of the objective.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct LowerBound {
   double us = 0;
   /// The argument that gives it: "critical path", "total work", "memory-forced spread", ...
   std::string source;
+  /// There was no time for all that a strong bound tries: more may be provable.
+  bool cut_short = false;
 };
 
 /// The largest bound that holds for the problem's objective and semantics.
@@ -25,10 +28,13 @@ struct LowerBound {
 
 /// lower_bounds, and the longest step that a binary search over its length refutes (latency only).
 /// Takes up to some seconds for graphs of ten thousand ops and more; the same bounds whatever the
-/// time it takes. Largest first.
-[[nodiscard]] BERTH_EXPORT std::vector<LowerBound> strong_lower_bounds(const Problem& problem);
+/// time it takes. Largest first. `should_stop`: asked often, on the calling thread; once it says so,
+/// what is proven by then is returned, all of it cut_short.
+[[nodiscard]] BERTH_EXPORT std::vector<LowerBound> strong_lower_bounds(
+    const Problem& problem, const std::function<bool()>& should_stop = {});
 /// The largest of them.
-[[nodiscard]] BERTH_EXPORT LowerBound strong_lower_bound(const Problem& problem);
+[[nodiscard]] BERTH_EXPORT LowerBound
+strong_lower_bound(const Problem& problem, const std::function<bool()>& should_stop = {});
 
 namespace bounds {
 struct Proof;

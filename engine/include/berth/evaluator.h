@@ -48,6 +48,9 @@ class BERTH_EXPORT Evaluator {
   /// strong_lower_bound of the problem, computed at the first call; 0 us if runtimes are measured.
   /// Seconds for ten thousand ops and more, milliseconds for hundreds.
   [[nodiscard]] const LowerBound& bound();
+  /// The same where that is known; else what is proven until `should_stop` (see bounds.h), which is
+  /// kept for later calls of this function.
+  [[nodiscard]] const LowerBound& bound(const std::function<bool()>& should_stop);
 
   /// This evaluator's way to evaluate placements that follow one another; null if it has none.
   [[nodiscard]] virtual SuccessiveEvaluator* successive() noexcept { return nullptr; }

@@ -167,6 +167,9 @@ struct PlaceResult {
 /// contract or throws anything but Error causes an Error naming it; so does one that proves a bound
 /// above its own answer. One that goes on after its budget has a note that says so.
 ///
+/// The bound of the result comes after the search, and takes as long as the budget at most, or a second
+/// where that is longer. `should_stop` of the caller ends it, and it alone, once the policy has answered.
+///
 /// Everything runs on the calling thread, and on the threads of evaluator and policy until it
 /// returns. The result depends on the problem, the options and the seed alone, unless a finite
 /// budget ends the search: that depends on the machine. For a search that is limited and repeatable

@@ -56,11 +56,11 @@ std::shared_ptr<const Costs> without(const Costs& costs, const std::vector<bool>
 /// 0 where the model does not come at that size.
 double bound_us(ReplicaModels& models, std::int64_t samples,
                 const std::shared_ptr<const Cluster>& cluster, const std::vector<bool>& left_out,
-                BoundEffort effort) {
+                BoundEffort effort, const std::function<bool()>& should_stop) {
   try {
     const SizedModel& model = models.at_size(samples);
     const auto costs = left_out.empty() ? model.costs : without(*model.costs, left_out);
-    return lower_bound(Problem(model.graph, cluster, costs), effort).us;
+    return lower_bound(Problem(model.graph, cluster, costs), effort, should_stop).us;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return 0;
@@ -70,12 +70,12 @@ double bound_us(ReplicaModels& models, std::int64_t samples,
 }  // namespace
 
 ReplicaBound limit_of_plans(ReplicaModels& models, ReplicaShares& shares, double plain_us,
-                            BoundEffort effort) {
+                            BoundEffort effort, const std::function<bool()>& should_stop) {
   const auto& cluster = models.cluster();
   ReplicaBound bound =
       bound_replicas(models.training(), models.whole(), models.at_size(models.smaller()),
                      models.smaller(), *cluster, plain_us);
-  const double sample_us = bound_us(models, 1, cluster, {}, effort);
+  const double sample_us = bound_us(models, 1, cluster, {}, effort, should_stop);
   if (sample_us > bound.us) bound = {sample_us, "a replica of one sample on all devices"};
   const std::vector<DeviceId> devices = accelerators(*cluster);
   if (!are_of_one_kind(devices, *cluster)) return bound;
@@ -88,7 +88,7 @@ ReplicaBound limit_of_plans(ReplicaModels& models, ReplicaShares& shares, double
     most = std::min(most, count);
     const std::int64_t samples = (fewest * models.batch() + count - 1) / count;
     const auto part = best_part(*cluster, static_cast<std::size_t>(most));
-    least_us = std::min(least_us, bound_us(models, samples, part, shared, effort));
+    least_us = std::min(least_us, bound_us(models, samples, part, shared, effort, should_stop));
     if (least_us <= bound.us) return bound;
   }
   return {least_us, "shares of the batch on as many of the devices"};

@@ -407,6 +407,11 @@ class ReplicaSearch {
     outcome.origin.policy = settings_.policy.value_or("auto");
     outcome.origin.seed = settings_.seed.value_or(hooks_.seed);
     outcome.origin.settings = best.task.settings;
+    outcome.search.emplace();
+    const bool cancelled = hooks_.should_stop && hooks_.should_stop();
+    outcome.search->end = cancelled           ? SearchEnd::cancelled
+                          : budget_.stopped() ? SearchEnd::budget
+                                              : SearchEnd::done;
     compare_with_one_device(outcome);
     if (lead.is_plain() && any_plan_) {
       note("a placement of whole ops is faster than the replicas that were found");
@@ -414,11 +419,9 @@ class ReplicaSearch {
     if (settings_.bound != BoundEffort::none) bound(outcome);
     if (!seen_.empty()) note("plans tried: " + seen_);
     outcome.notes.insert(outcome.notes.end(), notes_.begin(), notes_.end());
-    outcome.search.emplace();
     outcome.search->evaluations = steps_.evaluations();
     outcome.search->simulated_ops = steps_.simulated_ops();
     outcome.search->wall_s = budget_.wall_s();
-    outcome.search->end = budget_.stopped() ? SearchEnd::budget : SearchEnd::done;
     return outcome;
   }
 
@@ -432,13 +435,20 @@ class ReplicaSearch {
   }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
-    const LowerBound plain = lower_bound(*plain_problem_, effort);
+    constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();
+    bool cut_short = false;
+    const auto should_stop =
+        [&, stop = bound_stop(hooks_.should_stop, settings_.budget_s.value_or(kUnbounded_s))] {
+          cut_short = cut_short || stop();
+          return cut_short;
+        };
+    const LowerBound plain = lower_bound(*plain_problem_, effort, should_stop);
     if (!any_plan_) {
       outcome.bound = plain;
       return;
     }
-    const ReplicaBound found = limit_of_plans(models_, shares_, plain.us, effort);
-    outcome.bound = {found.us, found.basis};
+    const ReplicaBound found = limit_of_plans(models_, shares_, plain.us, effort, should_stop);
+    outcome.bound = {found.us, found.basis, cut_short};
   }
 
   const std::string& model_;

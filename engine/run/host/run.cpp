@@ -451,7 +451,8 @@ Outcome run(Engine& engine, const std::string& model, const Settings& settings,
   });
   if (outcome.evaluation.feasible && !outcome.executed &&
       (settings.prove.value_or(false) || settings.certificate)) {
-    outcome.certificate = certify(*outcome.problem, strong_lower_bounds(*outcome.problem));
+    outcome.certificate =
+        certify(*outcome.problem, strong_lower_bounds(*outcome.problem, hooks.should_stop));
   }
   return outcome;
 }

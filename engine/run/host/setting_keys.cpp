@@ -111,7 +111,9 @@ const KeyRow kRows[] = {
      0,
      kMostThreads},
     {{"budget", Group::search, "DURATION",
-      "stop a policy's search after this time: 30s, 500ms, 2m, ...; default: when it is done"},
+      "stop a policy's search after this time: 30s, 500ms, 2m, ...; default: when it is done. "
+      "Loading comes before it, and after it the lower bound, which then takes no longer than the "
+      "search may, or a second (see --bound)"},
      field<&Settings::budget_s>()},
     {{"moves", Group::search, "N",
       "stop policies that count moves after so many: a limit that no machine's speed changes"},

@@ -156,6 +156,9 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
   if (outcome.tool != nullptr && outcome.tool->spills) {
     simplest = filled_up(*evaluator, std::move(simplest), context);
   }
+  if (context.stopped() && outcome.search && outcome.search->end == SearchEnd::done) {
+    outcome.search->end = SearchEnd::cancelled;
+  }
   if (simplest == outcome.placement) return outcome;
   const Simplicity before = simplicity_of(graph, outcome.placement);
   const Simplicity after = simplicity_of(graph, simplest);
@@ -164,8 +167,9 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
           " cuts and ", after.transfers, " transfers on ", after.devices,
           after.devices == 1 ? " device; policy '" : " devices; policy '", outcome.origin.policy,
           "' had ", before.cuts, ", ", before.transfers, " and ", before.devices);
-  Outcome simpler = simulated_outcome(outcome.problem, outcome.origin, std::move(simplest),
-                                      bound_effort(settings));
+  Outcome simpler =
+      simulated_outcome(outcome.problem, outcome.origin, std::move(simplest), BoundEffort::none);
+  simpler.bound = outcome.bound;
   simpler.notes = std::move(outcome.notes);
   simpler.search = std::move(outcome.search);
   simpler.tool = outcome.tool;

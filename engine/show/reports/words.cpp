@@ -74,7 +74,8 @@ std::string gap_text(const Outcome& outcome) {
   const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
                                                    : format_percent(outcome.gap()) + " above it";
   if (outcome.bound.us <= 0) return gap;
-  return cat("by the ", outcome.bound.source, "; ", gap);
+  return cat("by the ", outcome.bound.source, outcome.bound.cut_short ? ", cut short; " : "; ",
+             gap);
 }
 
 std::string waits_text(const Outcome& outcome) {

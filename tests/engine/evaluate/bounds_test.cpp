@@ -408,6 +408,34 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
   }
 }
 
+TEST_CASE("strong_lower_bounds: whenever it is told to stop, what it gives is proven") {
+  const std::shared_ptr<const Problem> problems[] = {
+      make_problem(stages("ab"),
+                   cluster_of({device("a", "x"), device("b", "x"), device("c", "x")}, 0, 1e6),
+                   costs_of({{1, 10, 10, 1, 10, 10, 1}})),
+      make_problem(stages("", 4), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
+                   costs_of({{40, 10, 10, 10, 10, 40, 10, 10, 10, 10, 1}})),
+      make_problem(independent(4), cluster_of({device("a", "x"), device("b", "y")}),
+                   costs_of({{10, 10, 10, 10}, {50, 50, 50, 50}}))};
+  for (const auto& problem : problems) {
+    const double quick_us = lower_bound(*problem).us, strong_us = strong_lower_bound(*problem).us;
+    REQUIRE(quick_us < strong_us);
+    double before_us = 0;
+    bool whole = false;
+    for (int after = 0; !whole; ++after) {
+      int asked = 0;
+      const LowerBound bound = strong_lower_bound(*problem, [&] { return asked++ == after; });
+      CHECK(asked <= after + 1);  // and no more once it was told
+      if (after == 0) CHECK(bound.us == quick_us);
+      CHECK(bound.us >= before_us);
+      CHECK(bound.us <= strong_us);
+      before_us = bound.us;
+      whole = !bound.cut_short;
+    }
+    CHECK(before_us == strong_us);
+  }
+}
+
 TEST_CASE("lower_bounds: DOPPLER's graphs") {
   if (!have_shared_data("DOPPLER's computation graphs")) return;
   const auto bound_of = [](const std::string& name) {

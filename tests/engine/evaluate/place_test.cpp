@@ -170,6 +170,28 @@ TEST_CASE("place: the bound is the strong one, which the evaluator keeps") {
   CHECK(result.bound.source == bound.source);
 }
 
+TEST_CASE("place: the caller ends the bound of a search that is done") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Scripted policy([](Evaluator&, const PlaceContext&) { return Placement{1, 1}; });
+  PlaceContext context;
+  context.should_stop = [] { return true; };
+  const PlaceResult result = place(policy, *evaluator, context, kNoBudget);
+  CHECK(result.end == SearchEnd::done);
+  CHECK(result.placement == Placement{1, 1});
+  CHECK(result.bound.cut_short);
+  CHECK(result.bound.us == lower_bound(*problem).us);
+  // It stands for the next search, as rows of one table are compared with one bound.
+  CHECK(place(policy, *evaluator, {}, kNoBudget).bound.cut_short);
+  CHECK_FALSE(evaluator->bound().cut_short);
+  CHECK_FALSE(place(policy, *evaluator, context, kNoBudget).bound.cut_short);
+  struct Mine {};
+  context.should_stop = []() -> bool { throw Mine(); };
+  CHECK_THROWS_AS(
+      static_cast<void>(place(policy, *make_simulation_evaluator(problem, 1), context, kNoBudget)),
+      Mine);
+}
+
 TEST_CASE("place: measures the answer and compares it") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
