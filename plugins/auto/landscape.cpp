@@ -8,10 +8,10 @@ namespace {
 
 /// Throughput: the largest load does not depend on the others, so most moves would look alike. The
 /// p-norm of the loads, p = 2^squarings, depends on all of them and is close to the largest for
-/// large p.
+/// large p. `largest` counts by itself where it is a channel's and not one of `loads`.
 double norm(std::span<const double> loads, double largest, int squarings) {
   if (largest <= 0) return 0;
-  double sum = 0;
+  double sum = *std::max_element(loads.begin(), loads.end()) < largest ? 1 : 0;
   for (const double load : loads) {
     double term = load / largest;
     for (int i = 0; i < squarings; ++i) term *= term;

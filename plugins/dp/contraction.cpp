@@ -284,7 +284,12 @@ void SplitGraph::cost_transfers(const Problem& problem,
     MeanRoute out;
     for (const DeviceId device : of_class.devices) {
       for (DeviceId other = 0; other < cluster.device_count(); ++other) {
-        if (other == device || of_class.host) continue;
+        if (other == device) continue;
+        if (of_class.host && !cluster.device(other).host) {
+          in.routes += 1;
+          out.routes += 1;
+          continue;
+        }
         in.add(cluster.route(other, device), with_latency);
         out.add(cluster.route(device, other), with_latency);
       }

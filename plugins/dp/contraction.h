@@ -14,7 +14,7 @@ using Node = std::int32_t;
 struct SplitClass {
   std::vector<DeviceId> devices;  ///< in the cluster's order
   double memory_bytes;            ///< infinity: no limit, or none that counts
-  bool host;                      ///< pays no transfers
+  bool host;                      ///< pays for transfers with other hosts alone
 };
 
 /// A tensor that some node other than its producer reads.
@@ -69,7 +69,8 @@ class SplitGraph {
     return bytes_[static_cast<std::size_t>(node)];
   }
   /// Time that receiving (or sending, once for all receivers) a tensor adds to the load of a device
-  /// of a class: the mean over its routes, which is exact where they are alike. 0 on hosts.
+  /// of a class: the mean over its routes, which is exact where they are alike. Those between a host
+  /// and what is none count 0 on the host.
   [[nodiscard]] double receive_us(std::size_t of_class, std::size_t tensor) const noexcept {
     return receive_us_[of_class][tensor];
   }

@@ -211,12 +211,10 @@ void SplitSearch::extend(std::size_t from, std::size_t to) {
     if (bytes_[to] - bytes_[from] > of_class.memory_bytes) continue;
     double load_us = us_[to * classes_ + c] - us_[from * classes_ + c];
     if (load_us >= limit_us_) continue;
-    if (!of_class.host) {
-      if (!transfers_known) sum_transfers(from, to);
-      transfers_known = true;
-      load_us += receive_us_[c] + send_us_[c];
-      if (load_us >= limit_us_) continue;
-    }
+    if (!transfers_known) sum_transfers(from, to);
+    transfers_known = true;
+    load_us += receive_us_[c] + send_us_[c];
+    if (load_us >= limit_us_) continue;
     for (const std::size_t state : active_) {
       if (used_of(c, state) == of_class.devices.size()) continue;
       const std::size_t after = state + stride_[c];

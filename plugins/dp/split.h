@@ -26,7 +26,7 @@ struct Split {
 /// DNN Graph Operators", NeurIPS 2020, section 5.1): for each ideal and each number of devices used
 /// of each class, the least largest load of a split of the ideal into that many parts; a part is
 /// the difference of two ideals. A load is compute, every distinct tensor received, and every
-/// distinct tensor sent once; hosts pay no transfers; a part's parameters fit its device.
+/// distinct tensor sent once; hosts pay for transfers with other hosts alone; a part's parameters fit its device.
 ///
 /// The addition here is a known limit T on the load. Each node has a weight: the least over the
 /// classes of (the class's speed x its time). So a part within T weighs at most speed x T. A split

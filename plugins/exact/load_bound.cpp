@@ -81,7 +81,7 @@ void LoadBound::load_tensor(const ExactModel::Tensor& tensor, std::size_t index,
     // Wherever it goes, the tensor is sent to it.
     double least_us = kNothing;
     for_each_device(set, [&](DeviceId device) {
-      least_us = std::min(least_us, model_.transfer_us(tensor.bytes, first_device(home), device));
+      least_us = std::min(least_us, model_.send_us(tensor.bytes, first_device(home), device));
     });
     send_us = std::max(send_us, least_us);
   }
@@ -90,16 +90,16 @@ void LoadBound::load_tensor(const ExactModel::Tensor& tensor, std::size_t index,
     // A fixed reader that an open producer cannot join receives all the same.
     double least_us = kNothing;
     for_each_device(home, [&](DeviceId src) {
-      least_us = std::min(least_us, model_.transfer_us(tensor.bytes, src, device));
+      least_us = std::min(least_us, model_.receive_us(tensor.bytes, src, device));
     });
     if (least_us == kNothing) return;
-    if (!model_.host(device)) load_us_[at(device)] += least_us;
-    send_us = std::max(send_us, least_us);
+    load_us_[at(device)] += least_us;
+    if (is_fixed(home)) {
+      send_us = std::max(send_us, model_.send_us(tensor.bytes, first_device(home), device));
+    }
   });
   sent_us_[index] = send_us;
-  if (is_fixed(home) && !model_.host(first_device(home))) {
-    load_us_[at(first_device(home))] += send_us;
-  }
+  if (is_fixed(home)) load_us_[at(first_device(home))] += send_us;
 }
 
 bool LoadBound::narrow(Domains& domains, double limit_us) {
@@ -133,21 +133,18 @@ bool LoadBound::fits(const Domains& domains, GroupId group, DeviceId device,
         const DeviceSet set = domains[at(reader)];
         if (!is_fixed(set) || first_device(set) == device) continue;
         const DeviceId receiver = first_device(set);
-        const double us = model_.transfer_us(tensor.bytes, device, receiver);
-        send_us = std::max(send_us, us);
+        send_us = std::max(send_us, model_.send_us(tensor.bytes, device, receiver));
+        const double us = model_.receive_us(tensor.bytes, device, receiver);
         const bool counted = has(received_[i], receiver);
-        if (!counted && !model_.host(receiver) && load_us_[at(receiver)] + us >= limit_us) {
-          return false;
-        }
+        if (!counted && load_us_[at(receiver)] + us >= limit_us) return false;
       }
-      if (!model_.host(device)) load_us += send_us;
+      load_us += send_us;
     } else if (const DeviceSet home = domains[at(tensor.group)];
                is_fixed(home) && first_device(home) != device) {
       const DeviceId src = first_device(home);
-      const double us = model_.transfer_us(tensor.bytes, src, device);
-      if (!model_.host(device) && !has(received_[i], device)) load_us += us;
-      const double more_us = us - sent_us_[i];
-      if (!model_.host(src) && more_us > 0 && load_us_[at(src)] + more_us >= limit_us) return false;
+      if (!has(received_[i], device)) load_us += model_.receive_us(tensor.bytes, src, device);
+      const double more_us = model_.send_us(tensor.bytes, src, device) - sent_us_[i];
+      if (more_us > 0 && load_us_[at(src)] + more_us >= limit_us) return false;
     }
   }
   return load_us < limit_us;
@@ -169,10 +166,10 @@ double LoadBound::work_us(const Domains& domains) const {
         const ExactModel::Tensor& tensor = model_.tensors()[i];
         const DeviceSet home = domains[at(tensor.group)];
         if (tensor.group == group || !is_fixed(home) || first_device(home) == device ||
-            has(received_[i], device) || model_.host(device)) {
+            has(received_[i], device)) {
           continue;
         }
-        us += model_.transfer_us(tensor.bytes, first_device(home), device) / open_readers_[i];
+        us += model_.receive_us(tensor.bytes, first_device(home), device) / open_readers_[i];
       }
       least = std::min(least, model_.speed(device) * us);
     });

@@ -102,6 +102,13 @@ class ExactModel {
   }
   /// One transfer, alone, between two different devices.
   [[nodiscard]] double transfer_us(std::int64_t bytes, DeviceId src, DeviceId dst) const noexcept;
+  /// Its part of the load of `src` and of `dst`: a host pays for transfers with other hosts alone.
+  [[nodiscard]] double send_us(std::int64_t bytes, DeviceId src, DeviceId dst) const noexcept {
+    return pays(src, dst) ? transfer_us(bytes, src, dst) : 0;
+  }
+  [[nodiscard]] double receive_us(std::int64_t bytes, DeviceId src, DeviceId dst) const noexcept {
+    return pays(dst, src) ? transfer_us(bytes, src, dst) : 0;
+  }
 
   /// Arcs into (out of) an op, control edges included.
   [[nodiscard]] const std::vector<Arc>& in(OpId op) const noexcept {
@@ -124,6 +131,9 @@ class ExactModel {
   }
 
  private:
+  [[nodiscard]] bool pays(DeviceId device, DeviceId other) const noexcept {
+    return !host(device) || host(other);
+  }
   [[nodiscard]] std::size_t kind_row(DeviceId device) const noexcept {
     return static_cast<std::size_t>(problem_.cluster().kind_of(device)) *
            static_cast<std::size_t>(problem_.graph().op_count());

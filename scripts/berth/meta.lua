@@ -17,7 +17,7 @@ local berth = {}
 ---@class berth.Evaluation
 ---@field objective_us number the figure to minimise: runtime_us or max_load_us
 ---@field runtime_us number runtime of one step; 0 for the objective throughput
----@field max_load_us number the largest load of a device; 0 for the objective latency
+---@field max_load_us number the largest load of a device or channel; 0 for the objective latency
 ---@field feasible boolean true if every device's peak is within its memory
 ---@field worst_device integer? the device that exceeds its memory by most
 ---@field excess_bytes number by how much; 0 if feasible

@@ -80,6 +80,43 @@ TEST_CASE("the throughput objective reports the largest load beside the runtime"
   CHECK(json["runtime_us"] == doctest::Approx(6010));
 }
 
+TEST_CASE("a channel that sets the pace of a pipeline is named") {
+  // Two pairs of ops, each cut: 100 us of compute and 100 us of transfer on every device, 200 us on the bus.
+  const Workplace work;
+  Json graph = {{"format", "berth.graph/1"}, {"name", "pairs"}, {"ops", Json::array()}};
+  Json cluster = {{"format", "berth.cluster/1"}, {"name", "bus"}};
+  Json placement = {{"format", "berth.placement/1"}, {"graph", "pairs"}};
+  for (int i = 0; i < 4; ++i) {
+    const std::string number = std::to_string(i);
+    const Json outputs = i % 2 == 0 ? Json{1000000} : Json::array();
+    graph["ops"].push_back(
+        {{"name", "op" + number}, {"type", "X"}, {"cost_us", 90}, {"output_bytes", outputs}});
+    cluster["devices"].push_back({{"name", "g" + number}, {"kind", "gpu"}});
+    placement["devices"].push_back("g" + number);
+    placement["assignment"]["op" + number] = "g" + number;
+  }
+  for (int i = 0; i < 4; i += 2) {
+    graph["edges"].push_back({{"src", i}, {"output", 0}, {"dst", i + 1}});
+  }
+  cluster["links"] = {{{"src", "*"},
+                       {"dst", "*"},
+                       {"bandwidth_bytes_per_s", 1e10},
+                       {"latency_us", 0},
+                       {"shares", {"bus"}}}};
+  work.write("pairs.graph.json", graph);
+  work.write("bus.cluster.json", cluster);
+  work.write("p.json", placement);
+  std::vector<std::string> simulate = {
+      "simulate", "pairs.graph.json", "--cluster",  "bus.cluster.json", "--placement",
+      "p.json",   "--objective",      "throughput", "--inputs",         "any"};
+  const std::string text = work.berth(simulate).out;
+  CHECK(text.find("200.0 us  of the channel 'bus', per step") != std::string::npos);
+  CHECK(text.find("Limited by the channel 'bus', which carries one transfer at a time") !=
+        std::string::npos);
+  simulate.emplace_back("--json");
+  CHECK(work.berth_json(simulate)["max_load_us"] == doctest::Approx(200));
+}
+
 TEST_CASE("a state that cannot be where its result is made is sent back in every step") {
   const Workplace work;
   Json graph = {{"format", "berth.graph/1"}, {"name", "loop"}, {"ops", Json::array()}};

@@ -134,6 +134,35 @@ TEST_CASE("exact: the best of all placements, and the proof, with kinds, hosts a
   CHECK(solved > 300);
 }
 
+TEST_CASE("exact: the largest load where channels are shared and several devices are hosts") {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = random_graph(random, {.ops = static_cast<OpId>(3 + random.below(5)),
+                                             .edge_chance = 0.3 + 0.4 * random.uniform(),
+                                             .max_bytes = 200000});
+    const auto plain = random_cluster(random, {.devices = 3});
+    std::vector<Device> devices;
+    for (DeviceId d = 0; d < 3; ++d) {
+      devices.push_back(plain->device(d));
+      devices.back().host = random.below(2) == 0;
+      if (devices.back().host) devices.back().kind = "host";
+    }
+    std::vector<LinkSpec> links = plain->links();
+    for (LinkSpec& link : links) {
+      if (random.below(3) == 0) link.shares = {random.below(2) == 0 ? "bus" : "uplink"};
+    }
+    const auto cluster = std::make_shared<const Cluster>("shared", devices, links);
+    const auto costs = random_costs(random, *graph, *cluster, 100, 0);
+    ProblemOptions options;
+    options.objective = Objective::throughput;
+    const auto problem = std::make_shared<const Problem>(graph, cluster, costs, nullptr, options);
+    check_optimal(problem);
+    const double best_us = optimum_us(problem);
+    for (const LowerBound& bound : strong_lower_bounds(*problem)) CHECK(bound.us <= best_us);
+  }
+}
+
 TEST_CASE("exact: devices whose links take unequal times of their receivers are not alike") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);

@@ -94,12 +94,13 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
   for (int d = 0; d < count; ++d) {
     Device& device = devices[static_cast<std::size_t>(d)];
     device.name = numbered("d", 100 + name[static_cast<std::size_t>(d)]);
-    device.kind = d == 2 ? "host" : d % 3 == 2 ? "slow" : "fast";
+    device.host = d == 2 || d == 5;
+    device.kind = device.host ? "host" : d % 3 == 2 ? "slow" : "fast";
     device.op_overhead_us = overhead ? (device.kind == "fast" ? 1 : 2) : 0;
-    device.host = d == 2;
     device.memory_bytes = chance(0.5) ? kNoLimit : 300000;
   }
   std::vector<LinkSpec> links = {{"*", "*", 7.6e9, chance(0.5) ? 0.0 : 3.0, {}, chance(0.2)}};
+  if (!links.front().parallel && chance(0.3)) links.front().shares = {"bus"};
   if (chance(0.6)) {
     for (int a = 0; a < count; ++a) {
       for (int b = 0; b < count; ++b) {

@@ -1,4 +1,4 @@
-// Throughput: the loads of all devices, kept up to date move by move.
+// Throughput: the loads of all devices and channels, kept up to date move by move.
 //
 // A move changes the load of two devices by the op's durations. It also changes what devices pay
 // for the tensors that the op makes or reads. For each of those a small table holds the devices
@@ -46,6 +46,10 @@ class LoadMoves final : public MoveStrategy {
   /// Adds to the loads what everyone pays for `message`, or takes it away.
   template <int kSign>
   void charge(std::uint32_t message);
+  /// simulator::pays, by what is at hand.
+  [[nodiscard]] bool pays(std::uint32_t device, std::uint32_t other) const {
+    return host_[device] == 0 || host_[other] != 0;
+  }
   void place_shared(std::uint32_t parameter, std::uint32_t device);
   [[nodiscard]] double largest_load_us() const;
   [[nodiscard]] std::int64_t excess_bytes();
@@ -62,8 +66,8 @@ class LoadMoves final : public MoveStrategy {
   std::vector<std::uint8_t> host_;     ///< by device
   DeviceCounts receivers_;             ///< by message
   DeviceCounts holders_;               ///< by shared parameter
-  std::vector<Ticks> load_;            ///< by device
-  std::vector<double> load_us_;        ///< the same, on demand
+  std::vector<Ticks> load_;            ///< by device, then by channel
+  std::vector<double> load_us_;        ///< of the devices, on demand
   std::vector<std::int64_t> bytes_;    ///< by device: parameters
   std::vector<std::int64_t> at_most_;  ///< by device: of a step, without workspace
   std::vector<simulator::StageNeed> needs_;
@@ -128,7 +132,8 @@ double LoadMoves::largest_total_us() const {
     }
   }
   for (const std::int64_t bytes : plan_.message_bytes) {
-    total += 2 * (latency_us + static_cast<double>(bytes) / bytes_per_s * 1e6);
+    // A device sends or receives it once; a channel may carry it to every other device.
+    total += plan_.device_count * (latency_us + static_cast<double>(bytes) / bytes_per_s * 1e6);
   }
   return total;
 }
@@ -136,7 +141,7 @@ double LoadMoves::largest_total_us() const {
 void LoadMoves::reset(std::span<const DeviceId> placement) {
   placement_.assign(placement.begin(), placement.end());
   undo_.clear();
-  load_.assign(plan_.device_count, 0);
+  load_.assign(plan_.device_count + plan_.channel_count(), 0);
   bytes_.assign(plan_.device_count, 0);
   at_most_.assign(plan_.device_count, 0);
   device_.resize(plan_.op_count);
@@ -174,11 +179,17 @@ void LoadMoves::charge(std::uint32_t message) {
     if (dst == src) continue;
     const double us =
         plan_.transfer_us(message, static_cast<DeviceId>(src), static_cast<DeviceId>(dst));
-    slowest_us = std::max(slowest_us, us);
     at_most_[dst] += kSign * plan_.message_bytes[message];
-    if (host_[dst] == 0) load_[dst] += kSign * scale_.ticks(us);
+    if (pays(src, dst)) slowest_us = std::max(slowest_us, us);
+    if (pays(dst, src)) load_[dst] += kSign * scale_.ticks(us);
+    if (load_.size() == plan_.device_count) continue;
+    const Route& route =
+        plan_.cluster().route(static_cast<DeviceId>(src), static_cast<DeviceId>(dst));
+    for (const ChannelId channel : route.channels) {
+      load_[plan_.device_count + at(channel)] += kSign * scale_.ticks(us);
+    }
   }
-  if (host_[src] == 0) load_[src] += kSign * scale_.ticks(slowest_us);
+  load_[src] += kSign * scale_.ticks(slowest_us);
 }
 
 void LoadMoves::apply(OpId id, DeviceId to) {
@@ -265,7 +276,7 @@ MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double 
 
 std::span<const double> LoadMoves::loads_us() {
   load_us_.clear();
-  for (const Ticks load : load_) load_us_.push_back(scale_.us(load));
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) load_us_.push_back(scale_.us(load_[d]));
   return load_us_;
 }
 

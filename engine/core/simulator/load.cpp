@@ -15,11 +15,12 @@ void device_compute(const Plan& plan, std::span<const DeviceId> placement,
   }
 }
 
-void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
-                  std::vector<double>& load_us) {
+void step_loads(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
+                std::vector<double>& load_us) {
   device_compute(plan, placement, load_us);
   const Cluster& cluster = plan.cluster();
   workspace.sent_to.assign(plan.device_count, 0);
+  workspace.channel_us.assign(plan.channel_count(), 0.0);
   for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
     if (plan.message_tensor[m] == kNoTensor) continue;
     const DeviceId src = placement[at(plan.ids[plan.message_producer[m]])];
@@ -30,10 +31,14 @@ void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspa
       if (dst == src || workspace.sent_to[receiver] == m + 1) continue;
       workspace.sent_to[receiver] = m + 1;
       const double us = plan.transfer_us(m, src, dst);
-      slowest_us = std::max(slowest_us, us);
-      if (!cluster.device(dst).host) load_us[receiver] += us;
+      if (pays(cluster, src, dst)) slowest_us = std::max(slowest_us, us);
+      if (pays(cluster, dst, src)) load_us[receiver] += us;
+      if (workspace.channel_us.empty()) continue;
+      for (const ChannelId channel : cluster.route(src, dst).channels) {
+        workspace.channel_us[at(channel)] += us;
+      }
     }
-    if (!cluster.device(src).host) load_us[at(src)] += slowest_us;
+    load_us[at(src)] += slowest_us;
   }
 }
 

@@ -69,6 +69,11 @@ struct Plan {
                    : route.transfer_us(bytes);
   }
 
+  /// Channels that transfers wait for.
+  [[nodiscard]] std::size_t channel_count() const noexcept {
+    return placeto ? 0 : static_cast<std::size_t>(cluster().channel_count());
+  }
+
   std::shared_ptr<const Problem> problem;
   std::uint32_t op_count = 0;
   std::uint32_t device_count = 0;

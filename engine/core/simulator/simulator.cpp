@@ -63,7 +63,7 @@ void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& wo
   simulator::Workspace& scratch = *workspace.state_;
   const simulator::Plan& plan = *plan_;
   if (plan.problem->options().objective == Objective::throughput) {
-    simulator::device_loads(plan, placement, scratch, out.busy_us);
+    simulator::step_loads(plan, placement, scratch, out.busy_us);
     simulator::resident_parameters(plan, placement, scratch.memory);
     scratch.device_of.resize(plan.op_count);
     for (simulator::Index i = 0; i < plan.op_count; ++i) {
@@ -77,6 +77,7 @@ void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& wo
     }
     out.runtime_us = 0;
     out.max_load_us = *std::max_element(out.busy_us.begin(), out.busy_us.end());
+    for (const double us : scratch.channel_us) out.max_load_us = std::max(out.max_load_us, us);
     out.objective_us = out.max_load_us;
     std::fill(op_start_us.begin(), op_start_us.end(), 0.0);
     simulator::judge(*plan.problem, placement, out);

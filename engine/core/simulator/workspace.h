@@ -111,6 +111,7 @@ struct Workspace {
   std::vector<DataflowDevice> dataflow_devices;
   Contention contention;
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
+  std::vector<double> channel_us;      ///< by channel: its load (throughput)
   std::vector<Signal> signals;
   std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
   std::vector<Mail> mail;            ///< of all devices, as it arrives; each has its list

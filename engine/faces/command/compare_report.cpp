@@ -32,7 +32,7 @@ std::string verdict_text(const Outcome& best) {
   const bool throughput = best.problem->options().objective == Objective::throughput;
   std::string text =
       fmt::format("Best: {}, {}{}", best.origin.policy, format_us(best.evaluation.objective_us),
-                  throughput ? " for the most loaded device" : " per step");
+                  throughput ? " for the largest load" : " per step");
   if (best.best_single.device != kNoDevice) {
     const std::string single =
         fmt::format("{} ({})", single_device_text(*best.problem, best.best_single),

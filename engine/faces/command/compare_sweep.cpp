@@ -109,7 +109,7 @@ SweepRun sweep_run(const ComparedPolicy& row) {
 std::string sweep_text(const std::string& model, const std::vector<SweepRun>& runs,
                        bool throughput) {
   std::string text = std::filesystem::path(model).filename().string() + ": " +
-                     (throughput ? "the largest load of a device" : "the runtime of one step") +
+                     (throughput ? "the largest load" : "the runtime of one step") +
                      ", the best and the median over the seeds\n";
   std::string cluster;
   std::optional<TextTable> table;

@@ -46,8 +46,9 @@ std::string headline_text(const Outcome& outcome) {
   TextTable table({{""}, {"", Align::right}, {""}});
   const ProblemOptions& options = outcome.problem->options();
   if (is_throughput(outcome)) {
-    table.add_row({"largest load", format_us(outcome.evaluation.max_load_us),
-                   "of a device, per step of a full pipeline"});
+    table.add_row(
+        {"largest load", format_us(outcome.evaluation.max_load_us),
+         fmt::format("of {}, per step of a full pipeline", printable(pace_text(outcome)))});
     table.add_row({"runtime", format_us(outcome.trace.runtime_us), "of one step alone"});
   } else if (outcome.executed) {
     table.add_row({"runtime", format_us(outcome.evaluation.runtime_us), "of one step, measured"});

@@ -77,6 +77,8 @@ struct OpExplanation {
 [[nodiscard]] BERTH_EXPORT std::string gap_text(const Outcome& outcome);
 /// The shares of what the step waited for, as a sentence; empty for a step that takes no time.
 [[nodiscard]] BERTH_EXPORT std::string waits_text(const Outcome& outcome);
+/// Whose load is the largest (objective throughput): "a device", or "the channel 'pcie'".
+[[nodiscard]] BERTH_EXPORT std::string pace_text(const Outcome& outcome);
 /// Advice for a better placement, derived from its critical path.
 [[nodiscard]] BERTH_EXPORT std::string advice_text(const Outcome& outcome);
 /// Why there are no transfers, as a sentence; empty where there are some.

@@ -21,7 +21,7 @@ namespace berth {
 
 enum class Objective {
   latency,     ///< runtime of one step
-  throughput,  ///< the largest load of any device when steps run as a pipeline
+  throughput,  ///< the largest load of any device or channel when steps run as a pipeline
 };
 
 /// The rules of a simulated step; see simulator.h.

@@ -23,8 +23,9 @@
 ///
 /// **Throughput.** The objective `throughput` simulates no step. The load of a device is the time
 /// of its ops (as above), of every distinct tensor it receives, and of every output it sends. An
-/// output counts once, over the slowest of its receivers' routes. A host device pays for no
-/// transfers, and control edges cost nothing. Memory holds the parameters, and for every step in
+/// output counts once, over the slowest of its receivers' routes. A host device pays for transfers
+/// with other hosts alone, and control edges cost nothing. The load of a channel is the time of every
+/// transfer over it (dataflow). The largest of all loads sets the pace. Memory holds the parameters, and for every step in
 /// flight (ProblemOptions::in_flight) what the device's part of a step takes at the most when it
 /// runs in the graph's order, with all that it receives there from the start.
 #pragma once
@@ -53,7 +54,7 @@ struct Evaluation {
   /// The figure to minimise: runtime_us (latency) or max_load_us (throughput).
   double objective_us = 0;
   double runtime_us = 0;   ///< of one step; 0 for the objective throughput
-  double max_load_us = 0;  ///< the largest load of a device; 0 for the objective latency
+  double max_load_us = 0;  ///< of a device or channel; 0 for the objective latency
   /// True if the peak of every device is within its memory (Problem::memory_bytes) and no two ops
   /// that must be apart share a device.
   bool feasible = true;

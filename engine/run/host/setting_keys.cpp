@@ -37,7 +37,7 @@ const KeyRow kRows[] = {
      Names::name_or_file},
     {{"objective", Group::problem, "latency|throughput",
       "what to minimise: latency (the runtime of one step) or throughput (the largest load of a "
-      "device when steps run as a pipeline); default: latency"},
+      "device or channel when steps run as a pipeline); default: latency"},
      field<&Settings::objective>()},
     {{"semantics", Group::problem, "dataflow|placeto", "rules of the simulator; default: dataflow"},
      field<&Settings::semantics>()},

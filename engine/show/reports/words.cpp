@@ -93,9 +93,31 @@ std::string waits_text(const Outcome& outcome) {
   return text;
 }
 
+std::string pace_text(const Outcome& outcome) {
+  const Cluster& cluster = outcome.problem->cluster();
+  std::vector<double> channel_us(at(cluster.channel_count()), 0);
+  for (const Transfer& transfer : outcome.trace.transfers) {
+    if (transfer.tensor == kNoTensor || transfer.dst == kNoDevice) continue;
+    for (const ChannelId channel : cluster.route(transfer.src, transfer.dst).channels) {
+      channel_us[at(channel)] += transfer.end_us - transfer.start_us;
+    }
+  }
+  const std::vector<double>& loads = outcome.evaluation.busy_us;
+  const auto channel = std::max_element(channel_us.begin(), channel_us.end());
+  if (channel == channel_us.end() || *channel <= *std::max_element(loads.begin(), loads.end())) {
+    return "a device";
+  }
+  return cat("the channel '",
+             cluster.channel_name(static_cast<ChannelId>(channel - channel_us.begin())), "'");
+}
+
 std::string advice_text(const Outcome& outcome) {
   if (outcome.problem->options().objective == Objective::throughput) {
-    return "The device with the largest load sets the pace of the pipeline.";
+    const std::string pace = pace_text(outcome);
+    if (pace == "a device")
+      return "The device with the largest load sets the pace of the pipeline.";
+    return cat("Limited by ", pace,
+               ", which carries one transfer at a time: fewer transfers over it would help.");
   }
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;

@@ -492,6 +492,57 @@ TEST_CASE("throughput: a load is compute, tensors received and outputs sent, onc
   CHECK(evaluation.excess_bytes == 9001);
 }
 
+TEST_CASE("throughput: two hosts both pay for what passes between them") {
+  //   host 0: a     a's 3 kB go to b on the host 1 and to c on 2, b's 4 kB to c
+  //   host 1: b
+  //   2: c
+  Case one;
+  one.options.objective = Objective::throughput;
+  one.devices = {Case::device("0"), Case::device("1"), Case::device("2")};
+  for (const std::size_t host : {0, 1}) {
+    one.devices[host].host = true;
+    one.devices[host].kind = "cpu";
+  }
+  const OpId a = one.op("a", 1, {3});
+  const OpId b = one.op("b", 2, {4});
+  const OpId c = one.op("c", 5);
+  one.read(b, a);
+  one.read(c, a);
+  one.read(c, b);
+  const Simulator simulator(one.problem());
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 1, 2}, workspace, evaluation);
+  CHECK(evaluation.busy_us == std::vector<double>{1 + 3, 2 + 3, 5 + 3 + 4});
+}
+
+TEST_CASE("throughput: a channel that transfers share has a load of its own") {
+  //   0: a     a's 3 kB go to b and c, b's 4 kB to c, all over one channel: 10 us in each step
+  //   1: b
+  //   2: c
+  for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+    Case one;
+    one.options.objective = Objective::throughput;
+    one.options.semantics = semantics;
+    one.devices.push_back(Case::device("2"));
+    one.links = {{"*", "*", kBandwidth, 0, {"bus"}}};
+    const OpId a = one.op("a", 1, {3});
+    const OpId b = one.op("b", 1, {4});
+    const OpId c = one.op("c", 1);
+    one.read(b, a);
+    one.read(c, a);
+    one.read(c, b);
+    const Simulator simulator(one.problem());
+    Simulator::Workspace workspace;
+    Evaluation evaluation;
+    simulator.evaluate(Placement{0, 1, 2}, workspace, evaluation);
+    CHECK(evaluation.busy_us == std::vector<double>{4, 8, 8});
+    // The published simulator knows no channels.
+    const double channel_us = semantics == Semantics::dataflow ? 10 : 0;
+    CHECK(evaluation.max_load_us == std::max(channel_us, 8.0));
+  }
+}
+
 TEST_CASE("inputs are there from the start to the end, results from their op to the end") {
   //   0: aabb    x (10 kB) is read by a alone; a's result (3 kB) by b, which works in its own 1 kB
   Case one;

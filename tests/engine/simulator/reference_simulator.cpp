@@ -604,6 +604,11 @@ std::vector<std::int64_t> reference_stages(const Problem& problem, const Placeme
   return found;
 }
 
+/// Whether the device does its part of a transfer: between a host and what is none, the latter copies.
+bool copies(const Cluster& cluster, DeviceId device, DeviceId other) {
+  return !cluster.device(device).host || cluster.device(other).host;
+}
+
 std::vector<double> reference_loads(const Problem& problem, const Placement& placement) {
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
@@ -623,18 +628,41 @@ std::vector<double> reference_loads(const Problem& problem, const Placement& pla
           const DeviceId dst = placement[at(edge.dst)];
           if (edge.tensor != tensor || src == dst) continue;
           const double us = cluster.route(src, dst).transfer_us(graph.bytes(tensor));
-          slowest_us = std::max(slowest_us, us);
-          if (dst == d && !received && !cluster.device(d).host) {
+          if (copies(cluster, src, dst)) slowest_us = std::max(slowest_us, us);
+          if (dst == d && !received && copies(cluster, dst, src)) {
             load_us += us;
             received = true;
           }
         }
-        if (placement[at(op)] == d && !cluster.device(d).host) load_us += slowest_us;
+        if (placement[at(op)] == d) load_us += slowest_us;
       }
     }
     loads.push_back(load_us);
   }
   return loads;
+}
+
+double reference_channel_load(const Problem& problem, const Placement& placement) {
+  const Graph& graph = problem.graph();
+  std::map<ChannelId, double> loads;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    const OpId op = graph.producer(tensor);
+    if (op == kNoOp) continue;
+    std::set<DeviceId> receivers;
+    for (const Edge& edge : graph.out_edges(op)) {
+      if (edge.tensor == tensor) receivers.insert(placement[at(edge.dst)]);
+    }
+    receivers.erase(placement[at(op)]);
+    for (const DeviceId dst : receivers) {
+      const Route& route = problem.cluster().route(placement[at(op)], dst);
+      for (const ChannelId channel : route.channels) {
+        loads[channel] += route.transfer_us(graph.bytes(tensor));
+      }
+    }
+  }
+  double largest_us = 0;
+  for (const auto& [channel, us] : loads) largest_us = std::max(largest_us, us);
+  return largest_us;
 }
 
 }  // namespace berth::test

@@ -27,4 +27,7 @@ struct ReferenceStep {
 [[nodiscard]] std::vector<double> reference_loads(const Problem& problem,
                                                   const Placement& placement);
 
+/// The throughput objective of dataflow semantics: the largest load of a channel.
+[[nodiscard]] double reference_channel_load(const Problem& problem, const Placement& placement);
+
 }  // namespace berth::test

@@ -19,7 +19,7 @@ function placementSummary(placement) {
     PLACEMENTS.length > 1 ? el('h3', {}, placement.label) : null,
     f.feasible ? null : el('p', { class: 'bad' }, 'Does not fit: ' + f.excess + '.'),
     el('div', { class: 'cards' },
-      card(load ? 'Largest load' : 'Runtime', us(f.objective), load ? 'of a device, per step of a full pipeline; one step alone ' + us(f.runtime) : 'of one step, ' + (f.executed ? 'measured' : 'simulated')),
+      card(load ? 'Largest load' : 'Runtime', us(f.objective), load ? 'per step of a full pipeline; one step alone ' + us(f.runtime) : 'of one step, ' + (f.executed ? 'measured' : 'simulated')),
       card('Cuts', count(f.cuts), plural(f.transfers, 'transfer') + ' of tensors between devices'),
       card('Lower bound', f.bound === undefined ? '-' : us(f.bound), f.gap_text),
       f.single ? card('Against one device', factor(f.single.speed_up), us(f.single.objective) + ' on ' + f.single.text) : card('Against one device', '-', f.executed ? 'one device was not measured' : 'no device holds what it can run'),
