@@ -13,7 +13,7 @@ namespace berth::cpu {
 
 Machine this_machine() {
   Machine machine;
-  machine.processor = cpuinfo("model name");
+  machine.processor = processor_name(cpuinfo);
   if (machine.processor.empty()) machine.processor = "unknown processor";
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -25,12 +25,7 @@ Machine this_machine() {
   if (machine.cores.empty()) machine.cores.push_back(0);
   const std::string mhz = cpuinfo("cpu MHz");
   const double hertz = mhz.empty() ? 2e9 : std::strtod(mhz.c_str(), nullptr) * 1e6;
-  // Two fused multiply-adds a cycle, of vectors as wide as the processor has.
-  const std::string flags = cpuinfo("flags");
-  double lanes = 4;
-  if (flags.find("avx2") != std::string::npos) lanes = 8;
-  if (flags.find("avx512f") != std::string::npos) lanes = 16;
-  machine.core_flops = hertz * lanes * 2 * 2;
+  machine.core_flops = hertz * vector_units(cpuinfo).f32_per_cycle;
   machine.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
                          static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
   return machine;

@@ -34,28 +34,6 @@ double highest_clock() {
   return std::strtod(cpuinfo("cpu MHz").c_str(), nullptr) * 1e6;
 }
 
-void read_units(HostFacts& host) {
-  // Padded, so that a word is found whole.
-  const std::string flags = " " + cpuinfo("flags") + " ";
-  const auto has = [&flags](const char* flag) {
-    return flags.find(std::string(" ") + flag + " ") != std::string::npos;
-  };
-  struct Unit {
-    bool there;
-    double f32_per_cycle;
-    const char* name;
-  };
-  // Two units each; an operation of a fused one counts twice.
-  const Unit units[] = {{has("avx512f"), 64, "2 x 512-bit FMA"},
-                        {has("avx2") && has("fma"), 32, "2 x 256-bit FMA"},
-                        {has("avx"), 16, "256-bit addition and multiplication"},
-                        {true, 8, "128-bit addition and multiplication"}};
-  const Unit& unit = *std::find_if(std::begin(units), std::end(units),
-                                   [](const Unit& each) { return each.there; });
-  host.f32_per_cycle = unit.f32_per_cycle;
-  host.units = unit.name;
-}
-
 std::int64_t usable_memory() {
   const double installed =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
@@ -102,11 +80,13 @@ double measured_bandwidth(int cores, std::int64_t memory_bytes) {
 
 HostFacts read_host() {
   HostFacts host;
-  host.processor = cpuinfo("model name");
+  host.processor = processor_name(cpuinfo);
   if (host.processor.empty()) host.processor = "a processor of no name";
   host.cores = usable_cores();
   host.hertz = highest_clock();
-  read_units(host);
+  const VectorUnits units = vector_units(cpuinfo);
+  host.f32_per_cycle = units.f32_per_cycle;
+  host.units = units.what;
   host.memory_bytes = usable_memory();
   host.memory_bandwidth = measured_bandwidth(host.cores, host.memory_bytes);
   return host;

@@ -3,10 +3,14 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "berth/files.h"
+#include "berth/support/cpuinfo.h"
 #include "berth/support/index.h"
 #include "detect/detected_machine.h"
 #include "support/threads.h"
@@ -128,6 +132,50 @@ TEST_CASE("this machine has a host with figures") {
   CHECK(host.memory_bytes > 0);
   CHECK(host.flops > 1e9);
   CHECK(host.memory_bandwidth > 1e8);
+}
+
+TEST_CASE("a core's units follow from what Linux tells of it") {
+  struct Core {
+    std::map<std::string, std::string> fields;
+    double f32_per_cycle;
+    const char* name;
+  };
+  const std::string zen_4 = "fpu sse avx fma avx2 avx512f";
+  const Core cores[] = {
+      {{{"model name", "AMD EPYC 9354"},
+        {"vendor_id", "AuthenticAMD"},
+        {"cpu family", "25"},
+        {"flags", zen_4}},
+       32,
+       "AMD EPYC 9354"},
+      {{{"model name", "AMD EPYC 9355"},
+        {"vendor_id", "AuthenticAMD"},
+        {"cpu family", "26"},
+        {"flags", zen_4}},
+       64,
+       "AMD EPYC 9355"},
+      {{{"model name", "Xeon"}, {"vendor_id", "GenuineIntel"}, {"flags", zen_4}}, 64, "Xeon"},
+      {{{"model name", "old"}, {"flags", "fpu sse avx2_not avx"}}, 16, "old"},
+      {{{"CPU implementer", "0x41"}, {"CPU part", "0xd4f"}, {"Features", "fp asimd sve"}},
+       32,
+       "Arm Neoverse V2"},
+      {{{"CPU implementer", "0x41"}, {"CPU part", "0xd42"}, {"Features", "fp asimd"}},
+       16,
+       "Arm Cortex-A78AE"},
+      {{{"CPU implementer", "0x61"}, {"CPU part", "0x022"}, {"Features", "fp asimd"}},
+       32,
+       "Arm core of implementer 0x61, part 0x022"},
+      {{}, 8, ""},
+  };
+  for (const Core& core : cores) {
+    CAPTURE(core.name);
+    const auto field = [&](std::string_view key) {
+      const auto found = core.fields.find(std::string(key));
+      return found == core.fields.end() ? std::string() : found->second;
+    };
+    CHECK(vector_units(field).f32_per_cycle == core.f32_per_cycle);
+    CHECK(processor_name(field) == core.name);
+  }
 }
 
 TEST_CASE("the host's bandwidth is measured without threads where the system starts none") {
