@@ -178,8 +178,10 @@ std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
 
 int show_detected(const DevicesOptions& options) {
   const detect::MachineFacts facts = detect::read_machine();
-  for (const std::string& note : facts.notes) log_note(note);
   const detect::DetectedMachine machine = detect::machine_of(facts);
+  for (const auto* notes : {&facts.notes, &machine.notes}) {
+    for (const std::string& note : *notes) log_note(note);
+  }
   if (options.json) {
     print(detect::cluster_json(machine));
     return 0;

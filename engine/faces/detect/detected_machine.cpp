@@ -1,8 +1,6 @@
 #include "detect/detected_machine.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "berth/files.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "detect/gpu_rates.h"
 
 namespace berth::detect {
 namespace {
@@ -21,65 +20,17 @@ constexpr double kPcieReached = 0.8;
 constexpr double kNvlinkReached = 0.9;
 constexpr double kHostOverheadUs = 2;
 constexpr double kDefaultHertz = 2e9;
-
-/// Operations of a generation of NVIDIA's GPUs per multiprocessor and cycle (CUDA C++ programming guide,
-/// arithmetic throughput; data sheets of its GPUs divided by multiprocessors and clock).
-struct Generation {
-  int major;
-  int minor;
-  int cores;        ///< per multiprocessor
-  double flops_16;  ///< of tensor cores, dense, per cycle and multiprocessor; 0 = as in f32
-  double flops_8;   ///< as times flops_16; 0 = as in f32
-  double flops_64;  ///< as times f32
-  double op_overhead_us;
-};
-constexpr Generation kGenerations[] = {
-    {3, 0, 192, 0, 0, 1. / 3, 5.7},   {5, 0, 128, 0, 0, 1. / 32, 5.5},
-    {6, 0, 64, 256, 0, 0.5, 5},       {6, 1, 128, 0, 0, 1. / 32, 5},
-    {7, 0, 64, 1024, 0.5, 0.5, 4},    {7, 5, 64, 1024, 2, 1. / 32, 4},
-    {8, 0, 64, 2048, 2, 1, 3.5},      {8, 6, 128, 1024, 2, 1. / 64, 3.5},
-    {8, 9, 128, 1024, 2, 1. / 64, 3}, {9, 0, 128, 4096, 2, 1, 3},
-    {10, 0, 128, 8192, 2, 0.5, 3},    {12, 0, 128, 1024, 2, 1. / 64, 3},
-};
-
-/// The latest that is not later; the first for what is older than all.
-const Generation& generation_of(const GpuFacts& gpu) {
-  const Generation* found = &kGenerations[0];
-  for (const Generation& each : kGenerations) {
-    if (std::pair(each.major, each.minor) <= std::pair(gpu.major, gpu.minor)) found = &each;
-  }
-  return *found;
-}
+/// Copies between cards through the host's memory are two copies.
+constexpr double kThroughHost = 0.5;
+/// As of chips in words (engine/core/cluster/words.cpp).
+constexpr double kGpuShare = 0.75;
+constexpr double kOneMemoryShare = 0.5;
+constexpr double kOneMemoryLatencyUs = 5;
 
 /// Bytes per second of a lane in one direction, after its coding.
 double pcie_lane(int generation) {
   constexpr double kLane[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
   return kLane[std::clamp(generation, 0, 6)];
-}
-double nvlink_lane(int version) {
-  constexpr double kLane[] = {25e9, 20e9, 25e9, 25e9, 25e9, 50e9};
-  return kLane[std::clamp(version, 0, 5)];
-}
-
-/// "NVIDIA GeForce RTX 4090" -> "geforce-rtx-4090".
-std::string kind_name(const std::string& product) {
-  std::string kind;
-  for (const char c : product) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) != 0) {
-      kind += static_cast<char>(std::tolower(letter));
-    } else if (!kind.empty() && kind.back() != '-') {
-      kind += '-';
-    }
-  }
-  if (kind.starts_with("nvidia-")) kind.erase(0, 7);
-  while (kind.ends_with('-')) kind.pop_back();
-  return kind.empty() ? "gpu" : kind;
-}
-
-std::string giga(double figure) {
-  std::string text = std::to_string(figure / 1e9);
-  return text.substr(0, text.find('.') + 2);
 }
 
 Device host_device(const HostFacts& facts, std::string& source) {
@@ -100,28 +51,80 @@ Device host_device(const HostFacts& facts, std::string& source) {
   return host;
 }
 
-Device gpu_device(const GpuFacts& facts, int number, std::string& source) {
-  const Generation& generation = generation_of(facts);
-  const double multiprocessors = static_cast<double>(facts.cores) / generation.cores;
+/// Whether it has no memory of its own: NVML tells neither that nor how it is attached.
+bool shares_memory(const GpuFacts& gpu) {
+  return !gpu.name.empty() && gpu.memory_bytes == 0 && gpu.pcie_generation == 0;
+}
+
+Device gpu_device(const GpuFacts& facts, int number, DetectedMachine& machine) {
+  const GpuRates rates = rates_of(facts);
+  const double told_bandwidth = facts.memory_hertz * 2 * facts.memory_bits / 8;
   Device gpu;
   gpu.name = cat("gpu:", number);
   gpu.kind = kind_name(facts.name);
-  gpu.memory_bytes = std::max<std::int64_t>(facts.memory_bytes - kContextBytes, 0);
-  gpu.flops = facts.cores * facts.hertz * 2;
-  gpu.flops_16 = multiprocessors * facts.hertz * generation.flops_16;
-  gpu.flops_8 = gpu.flops_16 * generation.flops_8;
-  gpu.flops_64 = gpu.flops * generation.flops_64;
-  gpu.memory_bandwidth = facts.memory_hertz * 2 * facts.memory_bits / 8;
-  gpu.op_overhead_us = generation.op_overhead_us;
-  gpu.multiprocessors = multiprocessors;
-  source =
+  if (facts.memory_bytes > 0) {
+    gpu.memory_bytes = std::max<std::int64_t>(facts.memory_bytes - kContextBytes, 0);
+  }
+  gpu.flops = rates.flops;
+  gpu.flops_16 = rates.flops_16;
+  gpu.flops_8 = rates.flops_8;
+  gpu.flops_64 = rates.flops_64;
+  gpu.memory_bandwidth = told_bandwidth;
+  if (told_bandwidth == 0 && rates.known != nullptr) {
+    gpu.memory_bandwidth = rates.known->device.memory_bandwidth;
+  }
+  gpu.op_overhead_us = rates.op_overhead_us;
+  gpu.multiprocessors = rates.multiprocessors;
+  machine.device_sources.push_back(
       cat(facts.name, " at ", facts.bus, ", compute capability ", facts.major, ".", facts.minor,
-          ", by NVML. memory: its total less 512 MiB for a CUDA context. flops: ", facts.cores,
-          " cores at ", giga(facts.hertz),
-          " GHz, its highest clock; other types by its generation's rates. memory_bandwidth: ",
-          facts.memory_bits, " bits at twice ", giga(facts.memory_hertz),
-          " GHz. op_overhead: estimate");
+          ", by NVML. memory: ",
+          facts.memory_bytes > 0 ? "its total less 512 MiB for a CUDA context" : "not told",
+          ". flops: ", rates.source, ". memory_bandwidth: ",
+          told_bandwidth > 0
+              ? cat(facts.memory_bits, " bits at twice ", giga(facts.memory_hertz), " GHz")
+              : cat("not told", gpu.memory_bandwidth > 0 ? ", the data sheet's" : ""),
+          ". op_overhead: estimate"));
   return gpu;
+}
+
+/// A processor and GPUs with one memory, shared out as between those of a chip in words.
+void share_memory(const MachineFacts& facts, std::vector<Device>& devices,
+                  DetectedMachine& machine) {
+  const auto sharers = std::count_if(facts.gpus.begin(), facts.gpus.end(), shares_memory);
+  if (sharers == 0) return;
+  const std::int64_t whole = facts.host.memory_bytes;
+  const auto part = static_cast<std::int64_t>(kGpuShare * static_cast<double>(whole)) / sharers;
+  devices.front().memory_bytes = whole - part * sharers;
+  for (std::size_t gpu = 0; gpu < facts.gpus.size(); ++gpu) {
+    if (!shares_memory(facts.gpus[gpu])) continue;
+    Device& device = devices[gpu + 1];
+    device.memory_bytes = part;
+    if (device.memory_bandwidth == 0) device.memory_bandwidth = facts.host.memory_bandwidth;
+    machine.device_sources[gpu + 1] +=
+        ". It has no memory of its own by NVML: three quarters of the "
+        "host's are for GPUs, at the bandwidth measured there";
+    machine.notes.push_back(cat(device.name, ", ", facts.gpus[gpu].name,
+                                ", has no memory of its own by NVML, so that it has a part of the "
+                                "host's, with the bandwidth that its cores reach; the file of "
+                                "`berth devices --detect --json` can state better figures"));
+  }
+}
+
+/// Figures that are missing, with the keys that state them.
+void note_untold(const std::vector<Device>& devices, DetectedMachine& machine) {
+  for (const Device& device : devices) {
+    std::string keys;
+    const auto add = [&keys](bool missing, const char* key) {
+      if (missing) keys += cat(keys.empty() ? "" : ", ", key);
+    };
+    add(device.memory_bytes == kNoLimit, "memory_bytes");
+    add(device.flops == 0, "flops");
+    add(device.memory_bandwidth == 0, "memory_bandwidth_bytes_per_s");
+    if (keys.empty()) continue;
+    machine.notes.push_back(
+        cat(device.name, " does not tell ", keys,
+            "; add what it has to the file of `berth devices --detect --json`"));
+  }
 }
 
 /// GPUs of one product whose figures differ, by a clock that someone set, are of two kinds.
@@ -144,9 +147,7 @@ class Links {
  public:
   explicit Links(const MachineFacts& facts) : facts_(facts) {
     for (int gpu = 0; gpu < count(); ++gpu) {
-      const auto [bandwidth, latency_us, source] = pcie(gpu);
-      add({name(gpu), kHost, bandwidth, latency_us, {up(gpu)}}, source);
-      add({kHost, name(gpu), bandwidth, latency_us, {down(gpu)}}, source);
+      add_host(gpu);
       for (int peer = 0; peer < count(); ++peer) {
         if (peer != gpu && !add_nvlink(gpu, peer)) add_pcie(gpu, peer);
       }
@@ -178,6 +179,19 @@ class Links {
     sources.push_back(std::move(source));
   }
 
+  void add_host(int gpu) {
+    if (shares_memory(of(gpu)) && facts_.host.memory_bandwidth > 0) {
+      const double bandwidth = kOneMemoryShare * facts_.host.memory_bandwidth;
+      const char* const source = "a copy within one memory reads and writes it; latency: estimate";
+      add({name(gpu), kHost, bandwidth, kOneMemoryLatencyUs, {}}, source);
+      add({kHost, name(gpu), bandwidth, kOneMemoryLatencyUs, {}}, source);
+      return;
+    }
+    const auto [bandwidth, latency_us, source] = pcie(gpu);
+    add({name(gpu), kHost, bandwidth, latency_us, {up(gpu)}}, source);
+    add({kHost, name(gpu), bandwidth, latency_us, {down(gpu)}}, source);
+  }
+
   [[nodiscard]] Rate pcie(int gpu) const {
     const GpuFacts& facts = of(gpu);
     // NVML does not tell it of a virtual machine's GPU, for example.
@@ -196,14 +210,12 @@ class Links {
     for (const NvlinkFacts& link : facts_.nvlinks) {
       if (link.gpu != gpu || (link.peer != peer && link.peer != NvlinkFacts::kSwitch)) continue;
       const bool switched = link.peer == NvlinkFacts::kSwitch;
-      add({name(gpu),
-           name(peer),
-           link.lanes * nvlink_lane(link.version) * kNvlinkReached,
-           switched ? 8.0 : 10.0,
-           {}},
-          cat("NVLink version ", link.version, " by NVML, ", link.lanes,
-              link.lanes == 1 ? " link" : " links", switched ? " to switches" : "",
-              ", times 0.9; latency: estimate"));
+      const double lane = rates_of(of(gpu)).nvlink_lane;
+      if (lane == 0) return false;
+      add({name(gpu), name(peer), link.lanes * lane * kNvlinkReached, switched ? 8.0 : 10.0, {}},
+          cat("NVLink by NVML, ", link.lanes, link.lanes == 1 ? " link" : " links",
+              switched ? " to switches" : "", " of ", giga(lane),
+              " GB/s by the GPU's generation, times 0.9; latency: estimate"));
       return true;
     }
     return false;
@@ -214,13 +226,20 @@ class Links {
     const Rate& slower = mine.bandwidth <= theirs.bandwidth ? mine : theirs;
     LinkSpec link{name(gpu), name(peer), slower.bandwidth, slower.latency_us, {}};
     const int from = of(gpu).socket, to = of(peer).socket;
-    if (port(gpu) != port(peer)) {
+    const auto& closed = facts_.without_peer_access;
+    const bool staged =
+        std::find(closed.begin(), closed.end(), std::pair(gpu, peer)) != closed.end();
+    if (staged) {
+      link.bandwidth_bytes_per_s *= kThroughHost;
+      link.latency_us *= 2;
+    }
+    if (staged || port(gpu) != port(peer)) {
       link.shares = {up(gpu), down(peer)};
       if (from >= 0 && to >= 0 && from != to) {
         link.shares.push_back(cat("socket:", from, "-", to));
       }
     }
-    add(std::move(link), slower.source);
+    add(std::move(link), slower.source + (staged ? "; through the host's memory, by NVML" : ""));
   }
 
   const MachineFacts& facts_;
@@ -231,12 +250,12 @@ class Links {
 DetectedMachine machine_of(const MachineFacts& facts) {
   DetectedMachine machine;
   std::vector<Device> devices;
-  machine.device_sources.resize(facts.gpus.size() + 1);
-  devices.push_back(host_device(facts.host, machine.device_sources.front()));
+  devices.push_back(host_device(facts.host, machine.device_sources.emplace_back()));
   for (std::size_t gpu = 0; gpu < facts.gpus.size(); ++gpu) {
-    devices.push_back(
-        gpu_device(facts.gpus[gpu], static_cast<int>(gpu), machine.device_sources[gpu + 1]));
+    devices.push_back(gpu_device(facts.gpus[gpu], static_cast<int>(gpu), machine));
   }
+  share_memory(facts, devices, machine);
+  note_untold(devices, machine);
   separate_kinds(devices);
   Links links(facts);
   machine.cluster = std::make_shared<const Cluster>("detected", std::move(devices), links.specs);

@@ -14,6 +14,7 @@ struct DetectedMachine {
   std::shared_ptr<const Cluster> cluster;
   std::vector<std::string> device_sources;  ///< of each device's figures
   std::vector<std::string> link_sources;    ///< of each of cluster->links()
+  std::vector<std::string> notes;           ///< figures that are missing or stand for others
 };
 
 /// The host, all sockets as one device, then the GPUs, as in the built-in machines.

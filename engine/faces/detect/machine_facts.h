@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth::detect {
@@ -42,7 +43,6 @@ struct NvlinkFacts {
   int gpu = 0;
   int peer = kSwitch;
   int lanes = 0;
-  int version = 0;
 
   static constexpr int kSwitch = -1;
 };
@@ -52,6 +52,8 @@ struct MachineFacts {
   std::vector<GpuFacts>
       gpus;  ///< in the order of their PCI addresses, as CUDA_DEVICE_ORDER=PCI_BUS_ID
   std::vector<NvlinkFacts> nvlinks;
+  /// Pairs of GPUs, from and to, whose driver lets no copy go directly over PCIe.
+  std::vector<std::pair<int, int>> without_peer_access;
   std::vector<std::string> notes;  ///< what could not be found out, and why
 };
 

@@ -24,6 +24,7 @@ using DeviceHandle = void*;
 
 constexpr unsigned kMostLinks = 18;
 enum RemoteType { kRemoteGpu = 0, kRemoteSwitch = 2 };
+constexpr int kPeerWrites = 1;  // of nvmlGpuP2PCapsIndex_t
 enum Clock { kCoreClock = 1, kMemoryClock = 2 };
 
 class Nvml {
@@ -96,11 +97,7 @@ void read_nvlinks(Nvml& nvml, DeviceHandle device, int index, MachineFacts& fact
   for (unsigned link = 0; link < kMostLinks; ++link) {
     int active = 0;
     if (!nvml.call("nvmlDeviceGetNvLinkState", device, link, &active) || active == 0) continue;
-    NvlinkFacts found{index, NvlinkFacts::kSwitch, 1, 0};
-    unsigned version = 0;
-    if (nvml.call("nvmlDeviceGetNvLinkVersion", device, link, &version)) {
-      found.version = static_cast<int>(version);
-    }
+    NvlinkFacts found{index, NvlinkFacts::kSwitch, 1};
     int remote = kRemoteSwitch;
     nvml.call("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, &remote);
     if (remote == kRemoteGpu) {
@@ -121,6 +118,23 @@ void read_nvlinks(Nvml& nvml, DeviceHandle device, int index, MachineFacts& fact
       known = true;
     }
     if (!known) facts.nvlinks.push_back(found);
+  }
+}
+
+/// The pairs that may not copy directly; where NVML does not say, those of consumer cards.
+void read_peers(Nvml& nvml, const std::vector<DeviceHandle>& handles, MachineFacts& facts) {
+  const auto consumer = [&](std::size_t gpu) {
+    return facts.gpus[gpu].name.find("GeForce") != std::string::npos;
+  };
+  for (std::size_t from = 0; from < handles.size(); ++from) {
+    for (std::size_t to = 0; to < handles.size(); ++to) {
+      if (from == to) continue;
+      int status = 0;
+      const bool told =
+          nvml.call("nvmlDeviceGetP2PStatus", handles[from], handles[to], kPeerWrites, &status);
+      if (told ? status == 0 : !consumer(from) && !consumer(to)) continue;
+      facts.without_peer_access.emplace_back(static_cast<int>(from), static_cast<int>(to));
+    }
   }
 }
 
@@ -149,6 +163,7 @@ void read_gpus(MachineFacts& facts, const char* file) {
   for (std::size_t i = 0; i < handles.size(); ++i) {
     read_nvlinks(nvml, handles[i], static_cast<int>(i), facts);
   }
+  read_peers(nvml, handles, facts);
 }
 
 }  // namespace berth::detect

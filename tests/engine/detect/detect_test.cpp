@@ -41,7 +41,7 @@ MachineFacts server() {
   facts.gpus[2].port = "0000:ae:00.0";
   facts.gpus[3].port = "0000:d7:00.0";
   facts.gpus[2].socket = facts.gpus[3].socket = 1;
-  facts.nvlinks = {{0, 1, 4, 3}, {1, 0, 4, 3}};
+  facts.nvlinks = {{0, 1, 4}, {1, 0, 4}};
   return facts;
 }
 
@@ -88,17 +88,104 @@ TEST_CASE("GPUs share the ports and sockets between them, and use NVLink where i
   CHECK(channels(*cluster, "gpu:1", "gpu:2").size() == 3);  // and the way between the sockets
 
   MachineFacts switched = server();
-  switched.nvlinks = {{3, NvlinkFacts::kSwitch, 12, 3}};
+  switched.nvlinks = {{3, NvlinkFacts::kSwitch, 12}};
   const auto other = machine_of(switched).cluster;
   CHECK(other->route(4, 1).bandwidth_bytes_per_s == doctest::Approx(12 * 25e9 * 0.9));
 }
 
 TEST_CASE("GPUs of one product with other clocks are another kind") {
   MachineFacts facts = server();
+  for (GpuFacts& gpu : facts.gpus) gpu.name = "NVIDIA A30";
   facts.gpus[3].hertz = 1e9;
   const auto cluster = machine_of(facts).cluster;
-  CHECK(cluster->device(3).kind == "a100-sxm4-40gb");
-  CHECK(cluster->device(4).kind == "a100-sxm4-40gb-2");
+  CHECK(cluster->device(3).kind == "a30");
+  CHECK(cluster->device(4).kind == "a30-2");
+}
+
+/// A card alone: "16-bit" and "8-bit" as its data sheet has them with f32 and i32 accumulation.
+struct Card {
+  const char* name;
+  int major, minor, cores;
+  double hertz;
+  double f32, f16, i8, f64;  // in TFLOP/s
+};
+
+TEST_CASE("a GPU computes what its data sheet says, whatever its highest clock") {
+  const Card cards[] = {
+      // Known by their words.
+      {"NVIDIA GeForce RTX 3090", 8, 6, 10496, 2.1e9, 35.6, 71, 284, 0.56},
+      {"NVIDIA GeForce RTX 4070 SUPER", 8, 9, 7168, 3.1e9, 35.5, 71, 284, 0.55},
+      {"NVIDIA GeForce RTX 5090", 12, 0, 21760, 3.09e9, 104.8, 209.5, 838, 1.64},
+      {"NVIDIA RTX A6000", 8, 6, 10752, 2.1e9, 38.7, 154.8, 309.7, 0.6},
+      {"NVIDIA H100 80GB HBM3", 9, 0, 16896, 1.98e9, 67, 989.5, 1979, 67},
+      {"Tesla T4", 7, 5, 2560, 1.59e9, 8.1, 65, 130, 0.25},
+      // Of one name with a known card, but of fewer cores; not known; without tensor cores.
+      {"NVIDIA GeForce RTX 4090", 8, 9, 14592, 2.52e9, 73.5, 147, 588, 1.15},
+      {"NVIDIA GeForce RTX 2080 Ti", 7, 5, 4352, 1.545e9, 13.4, 53.8, 215, 0.42},
+      {"NVIDIA GeForce GTX 1660 Ti", 7, 5, 1536, 1.77e9, 5.44, 10.9, 21.7, 0.17},
+      {"NVIDIA T1000 8GB", 7, 5, 896, 1.395e9, 2.5, 5, 10, 0.078},
+      {"NVIDIA B300 SXM6 AC", 10, 3, 18944, 1.92e9, 72.7, 2328, 163, 1.14},
+      {"Orin (nvgpu)", 8, 7, 2048, 1.3e9, 5.32, 42.6, 85.2, 0.083},
+  };
+  for (const Card& card : cards) {
+    CAPTURE(card.name);
+    MachineFacts facts = server();
+    facts.nvlinks.clear();
+    facts.gpus.resize(1);
+    GpuFacts& gpu = facts.gpus.front();
+    gpu.name = card.name;
+    gpu.major = card.major;
+    gpu.minor = card.minor;
+    gpu.cores = card.cores;
+    gpu.hertz = card.hertz;
+    const auto cluster = machine_of(facts).cluster;
+    const Device& device = cluster->device(1);
+    CHECK(device.flops == doctest::Approx(card.f32 * 1e12).epsilon(0.01));
+    CHECK(device.flops_16 == doctest::Approx(card.f16 * 1e12).epsilon(0.01));
+    CHECK(device.flops_8 == doctest::Approx(card.i8 * 1e12).epsilon(0.01));
+    CHECK(device.flops_64 == doctest::Approx(card.f64 * 1e12).epsilon(0.02));
+    CHECK(device.memory_bandwidth == doctest::Approx(1555e9).epsilon(0.001));  // NVML's
+  }
+}
+
+TEST_CASE("a link of NVLink is as fast as the GPU's generation has it") {
+  const std::pair<std::pair<int, int>, double> generations[] = {
+      {{7, 0}, 25e9}, {{8, 0}, 25e9}, {{8, 6}, 14.0625e9}, {{9, 0}, 25e9}, {{10, 0}, 50e9}};
+  for (const auto& [capability, lane] : generations) {
+    CAPTURE(capability.first);
+    MachineFacts facts = server();
+    std::tie(facts.gpus[0].major, facts.gpus[0].minor) = capability;
+    CHECK(machine_of(facts).cluster->route(1, 2).bandwidth_bytes_per_s ==
+          doctest::Approx(4 * lane * 0.9));
+  }
+}
+
+TEST_CASE("copies between cards without peer access go through the host's memory") {
+  MachineFacts facts = server();
+  facts.without_peer_access = {{0, 1}, {1, 0}, {0, 2}};
+  const auto cluster = machine_of(facts).cluster;
+  const double direct = cluster->route(3, 1).bandwidth_bytes_per_s;
+  CHECK(cluster->route(1, 2).bandwidth_bytes_per_s > direct);  // NVLink
+  CHECK(cluster->route(1, 3).bandwidth_bytes_per_s == direct / 2);
+  CHECK(cluster->route(1, 3).latency_us == 2 * cluster->route(3, 1).latency_us);
+  facts.nvlinks.clear();
+  // Below one port: up and down again.
+  CHECK(channels(*machine_of(facts).cluster, "gpu:0", "gpu:1").size() == 2);
+}
+
+TEST_CASE("a GPU without memory of its own has a part of the host's") {
+  MachineFacts facts = server();
+  facts.nvlinks.clear();
+  facts.gpus = {{"NVIDIA GB10", "0000:0f:00.0", 0, 12, 1, 6144, 2.418e9, 0, 0, 0, 0, "", -1}};
+  const DetectedMachine machine = machine_of(facts);
+  const Cluster& cluster = *machine.cluster;
+  CHECK(cluster.device(0).memory_bytes == std::int64_t{16} << 30);
+  CHECK(cluster.device(1).memory_bytes == std::int64_t{48} << 30);
+  CHECK(cluster.device(1).memory_bandwidth == facts.host.memory_bandwidth);
+  CHECK(cluster.route(0, 1).bandwidth_bytes_per_s == facts.host.memory_bandwidth / 2);
+  CHECK(channels(cluster, "gpu:0", "cpu:0").empty());
+  REQUIRE(machine.notes.size() == 1);
+  CHECK(machine.notes[0].find("gpu:0, NVIDIA GB10, has no memory of its own") != std::string::npos);
 }
 
 TEST_CASE("what a GPU does not tell makes no figure and no fault") {
@@ -108,6 +195,10 @@ TEST_CASE("what a GPU does not tell makes no figure and no fault") {
   const auto machine = machine_of(facts);
   CHECK(machine.cluster->device(1).kind == "gpu");
   CHECK(machine.cluster->device(1).flops == 0);
+  CHECK(machine.cluster->device(1).memory_bytes == kNoLimit);
+  REQUIRE(machine.notes.size() == 1);
+  CHECK(machine.notes[0].find("memory_bytes, flops, memory_bandwidth_bytes_per_s") !=
+        std::string::npos);
   CHECK(machine.link_sources.front().find("a guess") != std::string::npos);
 }
 
@@ -196,6 +287,7 @@ TEST_CASE("GPUs are those that the driver's library tells of") {
   REQUIRE(facts.nvlinks.size() == 2);
   CHECK(facts.nvlinks[1].peer == 0);
   CHECK(facts.nvlinks[1].lanes == 4);
+  CHECK(facts.without_peer_access == std::vector<std::pair<int, int>>{{1, 0}});
   REQUIRE(facts.notes.size() == 1);  // of the GPU that it may not open
   CHECK(facts.notes[0].find("GPU 2") != std::string::npos);
 

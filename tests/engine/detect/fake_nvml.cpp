@@ -84,8 +84,8 @@ int nvmlDeviceGetNvLinkState(void*, unsigned link, int* active) {
   *active = link < 4 ? 1 : 0;
   return 0;
 }
-int nvmlDeviceGetNvLinkVersion(void*, unsigned, unsigned* version) {
-  *version = 3;
+int nvmlDeviceGetP2PStatus(void* from, void*, int, int* status) {
+  *status = number_of(from) == 0 ? 0 : 1;  // nothing from the second to the first
   return 0;
 }
 int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, int* type) {
