@@ -15,7 +15,7 @@
 //              it is an estimate below that, since hosts and drivers became faster.
 //  * bridge    data-sheet rate of one direction times 0.9 (Dell measured 0.91 on P100 and 0.96 on V100
 //              with p2pBandwidthLatencyTest, "Ready Solutions for AI, Deep Learning with NVIDIA",
-//              table 3).
+//              table 3). It joins as many of them as lanes reach, all to all.
 // scripts/experiments/devices.py compares them with a published database (results/devices.md).
 #include <algorithm>
 #include <string>
@@ -54,6 +54,8 @@ struct Row {
   const char* slot;
   Peers peers;
   double bridge = 0;  // in GB/s, one direction, of the data sheet
+  int linked_in = 0;  // as in KnownDevice; 2 for what is no `linked`
+  double beyond = 0;  // as bridge
 };
 
 constexpr const char* kAmpere = "NVIDIA Ampere GA102 white paper";
@@ -70,6 +72,7 @@ constexpr const char* kBlackwellSmall =
 // clang-format off
 constexpr Row kRows[] = {
     {"rtx3060", "NVIDIA GeForce RTX 3060 12 GB", kAmpereSmall, 12288, 12.7, 25.5, 102, 0.2, 360, 28, 4, "pcie4x16", Peers::host},
+    {"rtx3060-8gb", "NVIDIA GeForce RTX 3060 8 GB", kAmpereSmall, 8192, 12.7, 25.5, 102, 0.2, 240, 28, 4, "pcie4x16", Peers::host},
     {"rtx3060ti", "NVIDIA GeForce RTX 3060 Ti", kAmpereSmall, 8192, 16.2, 32.4, 129.6, 0.25, 448, 38, 4, "pcie4x16", Peers::host},
     {"rtx3070", "NVIDIA GeForce RTX 3070", kAmpere, 8192, 20.3, 40.6, 162.6, 0.32, 448, 46, 4, "pcie4x16", Peers::host},
     {"rtx3070ti", "NVIDIA GeForce RTX 3070 Ti", kAmpereSmall, 8192, 21.7, 43.5, 174, 0.34, 608, 48, 4, "pcie4x16", Peers::host},
@@ -103,16 +106,17 @@ constexpr Row kRows[] = {
     // TensorFlow's published training rates (costs/efficiency.cpp) are the same share of peak on K80 and
     // P100; with the boost clock, half of it on K80. 12 GiB less ECC (nvidia-smi).
     {"k80", "NVIDIA Tesla K80, one of the two GPUs of a board", "NVIDIA Tesla K80 board specification BD-07317: 2496 cores at the base clock of 560 MHz", 11441, 2.8, 0, 0, 0.935, 240, 13, 5.7, "pcie3x16", Peers::pcie},
-    {"p100", "NVIDIA Tesla P100 SXM2", "NVIDIA Tesla P100 data sheet", 16276, 10.6, 21.2, 0, 5.3, 732, 56, 5, "pcie3x16", Peers::linked, 20},
+    {"p100", "NVIDIA Tesla P100 SXM2, linked in fives: four lanes, one to each other", "NVIDIA Tesla P100 data sheet", 16276, 10.6, 21.2, 0, 5.3, 732, 56, 5, "pcie3x16", Peers::linked, 20, 5},
     // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
-    {"v100", "NVIDIA Tesla V100 SXM2 16 GB", "NVIDIA Tesla V100 data sheet", 16160, 15.7, 125, 62.8, 7.8, 900, 80, 4, "pcie3x16", Peers::linked, 50},
+    {"v100", "NVIDIA Tesla V100 SXM2 16 GB, linked in fours: six lanes, two to each other", "NVIDIA Tesla V100 data sheet", 16160, 15.7, 125, 62.8, 7.8, 900, 80, 4, "pcie3x16", Peers::linked, 50, 4},
     {"a100", "NVIDIA A100 80 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 81920, 19.5, 312, 624, 19.5, 2039, 108, 3.5, "pcie4x16", Peers::linked, 300},
+    {"a100-40gb", "NVIDIA A100 40 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 40960, 19.5, 312, 624, 19.5, 1555, 108, 3.5, "pcie4x16", Peers::linked, 300},
     {"h100", "NVIDIA H100 80 GB SXM", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 67, 989.5, 1979, 67, 3350, 132, 3, "pcie5x16", Peers::linked, 450},
     {"h200", "NVIDIA H200 SXM", "NVIDIA H200 data sheet, dense; f64 of its tensor cores", 143771, 67, 989.5, 1979, 67, 4800, 132, 3, "pcie5x16", Peers::linked, 450},
     {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell data sheet: HGX B200, dense", 183359, 75, 2250, 4500, 37, 7700, 148, 3, "pcie5x16", Peers::linked, 900},
     {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell data sheet: GB200 NVL72, per GPU, dense; NVLink-C2C to the host", 189440, 80, 2500, 5000, 40, 8000, 152, 3, "c2c", Peers::linked, 900},
-    {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric within a board", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 100},
-    {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64},
+    {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric: four links of 50 GB/s within a board, one to the others (ROCm's MI250 page, OLCF's Frontier guide)", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 200, 2, 50},
+    {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64, 8},
     {"arca750", "Intel Arc A750", "Intel Arc A750 product page; XMX at the graphics clock of 2.05 GHz", 8192, 14.7, 117.6, 235, 0, 512, 28, 6, "pcie4x16", Peers::host},
     {"arca770", "Intel Arc A770 16 GB", "Intel Arc A770 product page; XMX at the graphics clock of 2.1 GHz", 16384, 17.2, 137.6, 275, 0, 560, 32, 6, "pcie4x16", Peers::host},
     {"arcb580", "Intel Arc B580", "Intel Arc B580 product page; XMX at the graphics clock of 2.67 GHz", 12288, 13.7, 109.4, 218.7, 0.85, 456, 20, 6, "pcie4x8", Peers::host},
@@ -226,6 +230,8 @@ constexpr HostRow kHosts[] = {
      "two 256-bit multiply-add units per core; the channels' peak", 64, 8, 4.5e9, kAvx2, 89.6},
     {"server", "a server's processor: AMD EPYC 9354, 32 cores, twelve channels of DDR5-4800",
      "AMD EPYC 9354 product page", 384, 32, 3.25e9, kAvx512 / 2, 460.8},
+    {"grace", "NVIDIA Grace, the host of GB200: 72 Arm Neoverse V2 cores, LPDDR5X",
+     "NVIDIA Grace CPU and GB200 data sheets; the clock of all cores with vectors", 480, 72, 3.0e9, kFourNeon, 512},
 };
 // clang-format on
 
@@ -251,6 +257,11 @@ KnownDevice of_row(const Row& row) {
   known.slot = row.slot;
   known.bridge_bytes_per_s = kBridgeReached * row.bridge * kGiga;
   known.bridged = row.peers == Peers::linked;
+  known.linked_in = known.bridged ? row.linked_in : 2;
+  known.beyond_bytes_per_s = kBridgeReached * row.beyond * kGiga;
+  for (const char* const maker : {"NVIDIA", "AMD", "Intel"}) {
+    if (known.description.find(maker) != std::string::npos) known.maker = maker;
+  }
   known.peer_to_peer = row.peers != Peers::host && row.peers != Peers::bridge;
   return known;
 }

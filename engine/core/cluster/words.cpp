@@ -22,6 +22,8 @@ namespace {
 constexpr int kMostDevices = 128;
 /// Where the words name none: what a desktop has at least.
 constexpr std::string_view kDefaultHost = "host";
+/// NVLink-C2C leads to no other.
+constexpr std::string_view kGrace = "grace", kC2c = "c2c";
 /// Copies through the host's memory are two copies.
 constexpr double kThroughHost = 0.5;
 /// The share of one memory that a GPU may take; macOS allows it three quarters.
@@ -40,6 +42,7 @@ constexpr double kNpuLatencyUs = 100;
 struct Slot {
   double bandwidth;
   double latency_us;
+  int generation = 0, lanes = 0;  ///< of PCIe
 };
 struct NamedSlot {
   std::string_view name;
@@ -50,7 +53,7 @@ struct NamedSlot {
 constexpr NamedSlot kSlots[] = {{"tb3", {2.75e9, 25}},
                                 {"tb4", {2.75e9, 25}},
                                 {"tb5", {5.5e9, 25}},
-                                {"c2c", {kNvlinkReached * 450e9, 5}}};
+                                {kC2c, {kNvlinkReached * 450e9, 5}}};
 constexpr std::string_view kNvlink = "nvlink";
 
 [[noreturn]] void fail(std::string_view words, const std::string& what) {
@@ -86,6 +89,19 @@ std::int64_t memory_of(std::string_view words, std::string_view text) {
   fail(words, cat("'", text, "' is no amount of memory; write one such as 64GiB, 500MB or 0"));
 }
 
+Slot pcie(int generation, int lanes) {
+  // 0.985 GB/s for a lane of generation 3, twice that for each later one.
+  constexpr double kLatencyUs[] = {15, 12, 10};
+  return {kPcieReached * 15.75e9 / 16 * lanes * (1 << (generation - 3)), kLatencyUs[generation - 3],
+          generation, lanes};
+}
+
+/// What a card of the one reaches in the other.
+Slot joined(const Slot& card, const Slot& slot) {
+  if (card.generation == 0 || slot.generation == 0) return slot;
+  return pcie(std::min(card.generation, slot.generation), std::min(card.lanes, slot.lanes));
+}
+
 std::optional<Slot> pcie_of(std::string_view text) {
   if (!text.starts_with("pcie")) return std::nullopt;
   text.remove_prefix(4);
@@ -95,10 +111,7 @@ std::optional<Slot> pcie_of(std::string_view text) {
   if (!generation || !lanes || *generation < 3 || *generation > 5 || *lanes > 16) {
     return std::nullopt;
   }
-  // 0.985 GB/s for a lane of generation 3, twice that for each later one.
-  constexpr double kLatencyUs[] = {15, 12, 10};
-  return Slot{kPcieReached * 15.75e9 / 16 * *lanes * (1 << (*generation - 3)),
-              kLatencyUs[*generation - 3]};
+  return pcie(*generation, *lanes);
 }
 
 std::optional<Slot> slot_of(std::string_view text) {
@@ -196,7 +209,7 @@ void attach(std::string_view words, std::string_view text, Part& part) {
              "tb3, tb4, tb5, or a rate such as 12GBps."));
   }
   once(words, part.slot_word, text);
-  part.slot = *slot;
+  part.slot = joined(part.slot, *slot);
 }
 
 /// Cards in slots have no NVLink unless it is said, whatever others of the name are soldered to.
@@ -241,14 +254,18 @@ class Machine {
       begin = end + 1;
     }
     if (!host_) {
+      const bool grace = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+        return (part.slot_word.empty() ? part.known->slot : part.slot_word) == kC2c;
+      });
       Part host;
-      host.known = find_known_device(kDefaultHost);
+      host.known = find_known_device(grace ? kGrace : kDefaultHost);
       add(host);
     }
     if (parts_.size() > kMostDevices) {
       fail(words, cat("it has ", parts_.size(), " devices, more than ", kMostDevices,
                       "; describe such a machine in a berth.cluster/1 file"));
     }
+    for (std::size_t i = 0; i < parts_.size(); ++i) check_bridge(i);
   }
 
   [[nodiscard]] std::shared_ptr<const Cluster> cluster() const {
@@ -260,8 +277,9 @@ class Machine {
       device.name = name(i);
       if (parts_[i].memory_bytes) device.memory_bytes = *parts_[i].memory_bytes;
       const Slot& slot = parts_[i].slot;
-      links.push_back({name(i), host_->name, slot.bandwidth, slot.latency_us, {}});
-      links.push_back({host_->name, name(i), slot.bandwidth, slot.latency_us, {}});
+      const double bandwidth = std::min(slot.bandwidth, host_->memory_bandwidth);
+      links.push_back({name(i), host_->name, bandwidth, slot.latency_us, {}});
+      links.push_back({host_->name, name(i), bandwidth, slot.latency_us, {}});
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         if (j != i) links.push_back(between(i, j));
       }
@@ -307,14 +325,45 @@ class Machine {
     parts_.push_back(part);
   }
 
+  /// Whether the links of bridged devices of one word join these two: those of the first ones, then those
+  /// of the next, as many as they reach.
+  [[nodiscard]] bool linked(std::size_t i, std::size_t j) const {
+    const int most = parts_[i].known->linked_in;
+    const auto set = [&](std::size_t part) {
+      const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(part);
+      return std::count_if(parts_.begin(), end,
+                           [&](const Part& before) {
+                             return before.known == parts_[i].known && before.bridged;
+                           }) /
+             most;
+    };
+    return most == 0 || set(i) == set(j);
+  }
+
+  /// A bridge that the words name has two ends.
+  void check_bridge(std::size_t i) const {
+    const Part& part = parts_[i];
+    if (part.nvlink_word.empty()) return;
+    for (std::size_t j = 0; j < parts_.size(); ++j) {
+      const bool other = j != i && parts_[j].known == part.known && parts_[j].bridged;
+      if (other && linked(i, j)) return;
+    }
+    const std::string& word = part.known->device.name;
+    fail(words_,
+         cat("NVLink of a '", word, "' has no other end: a bridge joins two of them; write 2x",
+             word, "@nvlink for such a pair, and leave '@nvlink' out where there is none"));
+  }
+
   [[nodiscard]] LinkSpec between(std::size_t i, std::size_t j) const {
     const Part& a = parts_[i];
     const Part& b = parts_[j];
     if (a.known == b.known && a.bridged && b.bridged) {
-      return {name(i), name(j), a.known->bridge_bytes_per_s, kBridgeLatencyUs, {}};
+      const double rate = linked(i, j) ? a.known->bridge_bytes_per_s : a.known->beyond_bytes_per_s;
+      if (rate > 0) return {name(i), name(j), rate, kBridgeLatencyUs, {}};
     }
     const bool one_memory = a.known == b.known && a.npu != b.npu;
-    const bool direct = one_memory || (a.known->peer_to_peer && b.known->peer_to_peer);
+    const bool peers = a.known->peer_to_peer && b.known->peer_to_peer;
+    const bool direct = one_memory || (peers && a.known->maker == b.known->maker);
     const double slower = std::min(a.slot.bandwidth, b.slot.bandwidth);
     const double latency_us = std::max(a.slot.latency_us, b.slot.latency_us);
     return {
@@ -335,7 +384,7 @@ std::shared_ptr<const Cluster> machine_of_words(std::string_view words) {
 }
 
 std::string machine_words_help() {
-  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:8GiB@pcie3x4, "
+  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:10GiB@pcie3x4, "
          "sd8gen3:12GiB; "
          "`berth devices` lists the devices.";
 }

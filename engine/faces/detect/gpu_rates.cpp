@@ -21,7 +21,8 @@ struct Generation {
   double flops_8;   ///< as times flops_16; 0 = as in f32
   double flops_64;  ///< as times f32
   double op_overhead_us;
-  double nvlink_lane;  ///< GB/s in one direction, of data sheets; NVML's number of the version names none
+  double
+      nvlink_lane;  ///< GB/s in one direction, of data sheets; NVML's number of the version names none
 };
 constexpr Generation kGenerations[] = {
     {3, 0, 192, 0, 0, 1. / 3, 5.7, 0},
@@ -53,11 +54,16 @@ const Generation& generation_of(const GpuFacts& gpu) {
 
 /// Names that the driver gives products by more than the word, as kind_name has them.
 constexpr std::pair<std::string_view, std::string_view> kDriverNames[] = {
-    {"rtx-a6000", "a6000"},          {"rtx-6000-ada-generation", "rtx6000ada"},
-    {"tesla-k80", "k80"},            {"tesla-p100-sxm2-16gb", "p100"},
-    {"tesla-v100-sxm2-16gb", "v100"}, {"tesla-v100-sxm2-32gb", "v100"},
-    {"tesla-t4", "t4"},              {"a100-sxm4-40gb", "a100"},
-    {"a100-sxm4-80gb", "a100"},      {"h100-80gb-hbm3", "h100"},
+    {"rtx-a6000", "a6000"},
+    {"rtx-6000-ada-generation", "rtx6000ada"},
+    {"tesla-k80", "k80"},
+    {"tesla-p100-sxm2-16gb", "p100"},
+    {"tesla-v100-sxm2-16gb", "v100"},
+    {"tesla-v100-sxm2-32gb", "v100"},
+    {"tesla-t4", "t4"},
+    {"a100-sxm4-40gb", "a100-40gb"},
+    {"a100-sxm4-80gb", "a100"},
+    {"h100-80gb-hbm3", "h100"},
 };
 
 /// The product among the machines' words. Cards of one name that differ in their cores are not it.
@@ -74,8 +80,8 @@ const KnownDevice* known_product(const GpuFacts& gpu, double multiprocessors) {
   const KnownDevice* const known = find_known_device(word);
   const bool card = known != nullptr && !known->device.host && known->cores.name.empty();
   if (!card) return nullptr;
-  const bool same = multiprocessors == 0 ||
-                    std::abs(multiprocessors - known->device.multiprocessors) < 0.5;
+  const bool same =
+      multiprocessors == 0 || std::abs(multiprocessors - known->device.multiprocessors) < 0.5;
   return same ? known : nullptr;
 }
 
@@ -84,7 +90,8 @@ const KnownDevice* known_product(const GpuFacts& gpu, double multiprocessors) {
 bool lacks_tensor_cores(const GpuFacts& gpu) {
   if (std::pair(gpu.major, gpu.minor) != std::pair(7, 5)) return false;
   const std::string& name = gpu.name;
-  if (name.find("GTX 16") != std::string::npos || name.find(" MX") != std::string::npos) return true;
+  if (name.find("GTX 16") != std::string::npos || name.find(" MX") != std::string::npos)
+    return true;
   const std::size_t t = name.find(" T");
   const auto digits = std::string_view("0123456789");
   const std::size_t behind = t == std::string::npos ? t : name.find_first_not_of(digits, t + 2);

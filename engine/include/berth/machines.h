@@ -21,8 +21,13 @@ struct KnownDevice {
   /// To each other device of the same word, one direction, as reached. 0 = it has no such link.
   double bridge_bytes_per_s = 0;
   bool bridged = false;  ///< the link is always there; else `@nvlink` adds it
-  /// Copies to other devices do not pass through the host's memory.
+  /// How many of them it joins, all to all: 2 for a bridge. 0 = as many as there are, by switches.
+  int linked_in = 0;
+  /// To those that it does not join; 0 = over the slots.
+  double beyond_bytes_per_s = 0;
+  /// Copies to other devices of its maker do not pass through the host's memory.
   bool peer_to_peer = false;
+  std::string maker;  ///< of a card: "NVIDIA"
   /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
   /// The neural processor of such a chip. Else without a name.
@@ -36,10 +41,12 @@ struct KnownDevice {
 
 /// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", then
 /// ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
-/// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. Cards in a slot of PCIe or Thunderbolt
-/// that is named have no NVLink unless that is named too. Its devices are cpu:0, the
+/// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. A link is as fast and as wide as
+/// card and slot both are. Cards in a slot of PCIe or Thunderbolt
+/// that is named have no NVLink unless that is named too. A bridge that is named joins two cards, in the
+/// order of the words. Its devices are cpu:0, the
 /// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has one
-/// of 32 GiB. Throws Error(invalid_argument) naming the word that it does not know and those that
+/// of 32 GiB, behind NVLink-C2C a Grace. Throws Error(invalid_argument) naming the word that it does not know and those that
 /// it does.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> machine_of_words(std::string_view words);
 

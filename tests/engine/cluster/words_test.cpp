@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/files.h"
@@ -88,6 +89,51 @@ TEST_CASE("bridges: where they always are, and where they are asked for") {
   CHECK(between("h100+a100") == doctest::Approx(kPcie4x16));
 }
 
+TEST_CASE("links join as many as their lanes reach, the first ones, then the next") {
+  const auto rates = [](const char* words) {
+    std::vector<double> to;  // from the first to each other
+    const auto cluster = machine_of_words(words);
+    for (DeviceId other = 2; other < cluster->device_count(); ++other) {
+      to.push_back(cluster->route(1, other).bandwidth_bytes_per_s / 1e9);
+    }
+    return to;
+  };
+  const auto check = [&](const char* words, std::vector<double> expected) {
+    CAPTURE(words);
+    const std::vector<double> found = rates(words);
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]));
+  };
+  const double bridge = 0.9 * 56.25, slot = 0.8 * 31.5, old_slot = 0.8 * 15.75;
+  check("4xrtx3090@nvlink", {bridge, slot / 2, slot / 2});
+  check("rtx3090@nvlink+rtx3090+rtx3090@nvlink", {slot / 2, bridge});
+  check("6xv100", {45, 45, 45, old_slot, old_slot});
+  check("6xp100", {18, 18, 18, 18, old_slot});
+  check("4xmi250", {180, 45, 45});
+}
+
+TEST_CASE("a link to the host is as fast as card, slot and the host's memory are") {
+  const auto rate = [](const char* words) {
+    return machine_of_words(words)->route(0, 1).bandwidth_bytes_per_s;
+  };
+  CHECK(rate("rtx4060@pcie4x16") == rate("rtx4060"));
+  CHECK(rate("rtx3090@pcie5x16") == rate("rtx3090"));
+  CHECK(rate("rtx3090@pcie5x4") == doctest::Approx(kPcie4x16 / 4));
+  CHECK(rate("t4@pcie5x16") == rate("t4@pcie3x16"));
+  CHECK(rate("rtx5090@pcie3x16") == doctest::Approx(kPcie4x16 / 2));
+  const auto grace = machine_of_words("gb200");
+  CHECK(grace->device(0).memory_bytes == std::int64_t{480} << 30);
+  CHECK(rate("gb200") < grace->device(0).memory_bandwidth);
+  CHECK(rate("gb200+host") == find_known_device("host")->device.memory_bandwidth);
+}
+
+TEST_CASE("cards of two makers exchange nothing directly") {
+  const auto both = machine_of_words("h100+mi300x");
+  CHECK(both->route(1, 2).bandwidth_bytes_per_s == both->route(1, 0).bandwidth_bytes_per_s / 2);
+  const auto one = machine_of_words("h100+l40s");
+  CHECK(one->route(1, 2).bandwidth_bytes_per_s == one->route(2, 0).bandwidth_bytes_per_s);
+}
+
 TEST_CASE("a chip with one memory shares it between GPU and processor") {
   const auto cluster = machine_of_words("m2max:64GiB");
   CHECK(cluster->device_count() == 2);
@@ -137,6 +183,11 @@ TEST_CASE("words that are not understood, each with what is") {
     expect_error(ErrorCode::invalid_argument, parts,
                  [&] { static_cast<void>(machine_of_words(words)); });
   };
+  for (const char* words : {"rtx3090@nvlink", "3xrtx3090@nvlink", "rtx3090@nvlink+rtx3090",
+                            "rtx3090@nvlink+a6000@nvlink", "h100@nvlink"}) {
+    CAPTURE(words);
+    refused(words, {"has no other end", "@nvlink for such a pair"});
+  }
   refused("rtx4091", {"'rtx4091'", "did you mean 'rtx4090'?", "mi300x", "berth devices"});
   refused("2xRTX 4090", {"no device 'RTX 4090'; did you mean 'rtx4090'?"});
   refused("2xrtx4091+l4", {"no device 'rtx4091'"});
