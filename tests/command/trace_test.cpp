@@ -1,5 +1,6 @@
 // Traces of other tools' profilers as costs.
 #include "berth.h"
+#include "support/data.h"
 
 using namespace berth::test;
 
@@ -47,6 +48,28 @@ TEST_CASE("a trace is costs, for --costs and as a file that profile writes") {
   std::vector<std::string> filed = place;
   filed.emplace_back("costs.json");
   CHECK(work.berth_json(filed)["runtime_us"] == 35);
+}
+
+TEST_CASE("costs that were measured with other sizes state none") {
+  const Workplace work;
+  const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
+  const auto has_sizes = [&](const char* batch, int measured) {
+    const Json shape = {{"float", {measured, 8, 32, 32}}};
+    work.write("ort.json", Json::array({{{"ph", "X"},
+                                         {"cat", "Node"},
+                                         {"name", "/stem/stem.0/Conv_kernel_time"},
+                                         {"dur", 5},
+                                         {"args",
+                                          {{"provider", "CPUExecutionProvider"},
+                                           {"output_type_shape", Json::array({shape})}}}}}));
+    const ProcessResult result = work.berth({"profile", cnn, "--batch", batch, "--from", "ort.json",
+                                             "--cluster", "host", "-o", "costs.json"});
+    CAPTURE(result.err);
+    REQUIRE(result.status == 0);
+    return Json::parse(file_text(work / "costs.json")).contains("tensor_bytes");
+  };
+  CHECK(has_sizes("2", 2));
+  CHECK_FALSE(has_sizes("4", 2));
 }
 
 TEST_CASE("the note tells how many ops a trace measures; one of another graph is an error") {

@@ -91,8 +91,8 @@ class Times {
 
   void note_doubts(std::string& note) const {
     if (!other_sizes_.empty()) {
-      note += cat("; ", other_sizes_.size(),
-                  " ops had outputs of other sizes there than in the model as it is loaded now: "
+      note += cat("; ", other_sizes_.size(), kOfOtherSizes,
+                  " than in the model as it is loaded now: "
                   "profile it for this batch and these dimensions");
     }
     double strangers_us = 0;

@@ -12,6 +12,9 @@
 
 namespace berth {
 
+/// In the note of a trace whose ops had outputs of other sizes.
+inline constexpr std::string_view kOfOtherSizes = " ops had outputs of other sizes there";
+
 /// Whether JSON is such a trace, by its beginning.
 [[nodiscard]] BERTH_EXPORT bool is_profile_trace(std::string_view json);
 

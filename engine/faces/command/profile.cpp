@@ -16,6 +16,7 @@
 #include "console.h"
 #include "detect/here.h"
 #include "execution.h"
+#include "files/profile_trace.h"
 #include "outcome.h"
 #include "profile_cache.h"
 #include "setting_options.h"
@@ -119,6 +120,14 @@ Profiled make_profile(Engine& engine, const ProfileChoices& options, const Setti
   return profiled;
 }
 
+/// The file of costs that were measured with tensors of other sizes than the graph's, which it does not
+/// state: they are not known.
+std::string without_sizes(const std::string& costs) {
+  Json document = Json::parse(costs);
+  document.erase("tensor_bytes");
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 /// From what another tool measured.
 Profiled read_profile(Engine& engine, const ProfileChoices& options, const Settings& settings) {
   Profiled profiled;
@@ -131,6 +140,10 @@ Profiled read_profile(Engine& engine, const ProfileChoices& options, const Setti
   profiled.costs = std::move(loaded.costs);
   profiled.files = {costs_json(*profiled.graph, *profiled.costs, *profiled.cluster),
                     cluster_json(*profiled.cluster), "[]"};
+  const bool other_sizes = std::any_of(
+      loaded.notes.begin(), loaded.notes.end(),
+      [](const std::string& note) { return note.find(kOfOtherSizes) != std::string::npos; });
+  if (other_sizes) profiled.files.costs = without_sizes(profiled.files.costs);
   return profiled;
 }
 
