@@ -75,6 +75,11 @@ TEST_CASE("a memory margin changes what fits") {
   const Json json =
       work.berth_json(place({"--policy", "single", "--json", "--memory-margin", "gpu=95%"}));
   CHECK(json["best_single"]["device"] == "cpu:0");
+  CHECK(json["devices"][0]["memory_bytes"] == 5000000);  // what a placement may use, as in the text
+  CHECK(json["notes"].empty());
+  // The host states none.
+  CHECK(work.berth(place({"--policy", "single", "--memory-margin", "cpu:0=1GB"}))
+            .err.find("--memory-margin 'cpu:0=1GB' keeps nothing free") != std::string::npos);
 }
 
 TEST_CASE("constraints that cannot be are errors of one line that show the rules") {

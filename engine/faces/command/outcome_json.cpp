@@ -35,7 +35,8 @@ Json devices_json(const Outcome& outcome) {
                   {"busy_us", outcome.evaluation.busy_us[index]},
                   {"idle_us", whole_us - outcome.evaluation.busy_us[index]},
                   {"peak_bytes", outcome.evaluation.peak_bytes[index]}};
-    if (device.memory_bytes != kNoLimit) entry["memory_bytes"] = device.memory_bytes;
+    const std::int64_t memory = outcome.problem->memory_bytes(id);
+    if (memory != kNoLimit) entry["memory_bytes"] = memory;
     json.push_back(std::move(entry));
   }
   return json;

@@ -7,7 +7,10 @@
 
 #include "berth/run.h"
 #include "berth/sdk/ops/op.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "constraints/rule_text.h"
+#include "constraints/selection.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
 
@@ -120,6 +123,24 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
                       join({types.begin(), types.end()}, 6)));
 }
 
+/// Margins of devices that have no limit.
+void note_empty_margins(const Problem& problem, std::vector<std::string>& notes) {
+  if (problem.constraints() == nullptr) return;
+  const Cluster& cluster = problem.cluster();
+  for (const ConstraintRule& rule : problem.constraints()->rules()) {
+    if (rule.kind != ConstraintRule::Kind::memory_margin || rule.devices.empty()) continue;
+    const std::vector<bool> devices = select_devices(cluster, rule.devices, shown(rule));
+    bool limited = false;
+    for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+      limited = limited || (devices[at(device)] && cluster.device(device).memory_bytes != kNoLimit);
+    }
+    if (limited) continue;
+    notes.push_back(
+        cat("the constraint ", shown(rule),
+            " keeps nothing free: the cluster states no memory_bytes of those devices"));
+  }
+}
+
 }  // namespace
 
 void note_unused(const Settings& settings, std::vector<std::string>& notes) {
@@ -139,6 +160,7 @@ void note_unused(const Settings& settings, std::vector<std::string>& notes) {
 void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
+  note_empty_margins(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);
   std::string uncounted = without_rule_text(problem.graph());
