@@ -117,6 +117,27 @@ TEST_CASE("a channel that sets the pace of a pipeline is named") {
   CHECK(work.berth_json(simulate)["max_load_us"] == doctest::Approx(200));
 }
 
+TEST_CASE("what links are without saying so is noted where it does not count") {
+  const Workplace work;
+  for (const Json& property : {Json{{"parallel", true}}, Json{{"receiver_us", 1}}}) {
+    Json cluster = Json::parse(file_text(work / "pair.cluster.json"));
+    for (Json& link : cluster["links"]) {
+      link.erase("shares");
+      link.update(property);
+    }
+    work.write("special.cluster.json", cluster);
+    const auto notes = [&](const char* objective, const char* semantics) {
+      return work
+          .berth({"place", "diamond.graph.json", "--cluster", "special.cluster.json", "--policy",
+                  "single", "--objective", objective, "--semantics", semantics})
+          .err;
+    };
+    CHECK(notes("latency", "dataflow").find("links of this machine") == std::string::npos);
+    CHECK(notes("throughput", "dataflow").find("links of this machine") != std::string::npos);
+    CHECK(notes("latency", "placeto").find("links of this machine") != std::string::npos);
+  }
+}
+
 TEST_CASE("a state that cannot be where its result is made is sent back in every step") {
   const Workplace work;
   Json graph = {{"format", "berth.graph/1"}, {"name", "loop"}, {"ops", Json::array()}};

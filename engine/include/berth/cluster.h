@@ -59,8 +59,7 @@ struct LinkSpec {
   /// interconnect. A channel carries one transfer at a time, whichever links it serves.
   std::vector<std::string> shares;
   /// Transfers on it wait for nothing: they occupy neither their devices' engines nor each other.
-  /// Then there is nothing to share. `dataflow` semantics and latency only; the rest ignores it, as
-  /// it ignores channels.
+  /// Then there is nothing to share. `dataflow` semantics and latency only; the rest ignores it.
   bool parallel = false;
   /// Given, >= 0: the receiving device makes the copy itself, between two of its ops, as processors do
   /// that share memory. A transfer then holds nothing on its way, is noticed after the latency, and takes

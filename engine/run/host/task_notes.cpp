@@ -123,6 +123,16 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
                       join({types.begin(), types.end()}, 6)));
 }
 
+/// Links of which a property is left out.
+void note_plain_links(const Problem& problem, std::vector<std::string>& notes) {
+  const bool step = problem.options().objective == Objective::latency &&
+                    problem.options().semantics == Semantics::dataflow;
+  if (step || !problem.cluster().has_parallel_routes()) return;
+  notes.push_back(
+      "links of this machine are parallel or are copied from by their receivers, which counts with "
+      "objective=latency and semantics=dataflow alone; here they are links like others");
+}
+
 /// Margins of devices that have no limit.
 void note_empty_margins(const Problem& problem, std::vector<std::string>& notes) {
   if (problem.constraints() == nullptr) return;
@@ -160,6 +170,7 @@ void note_unused(const Settings& settings, std::vector<std::string>& notes) {
 void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
+  note_plain_links(problem, notes);
   note_empty_margins(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);
