@@ -117,6 +117,29 @@ TEST_CASE("a channel that sets the pace of a pipeline is named") {
   CHECK(work.berth_json(simulate)["max_load_us"] == doctest::Approx(200));
 }
 
+TEST_CASE("devices shows where a machine's figures come from, read back from its file as well") {
+  const Workplace work;
+  const auto sources = [&](const std::string& machine) {
+    std::string found;
+    const Json document = work.berth_json({"devices", "--cluster", machine, "--json"});
+    for (const char* list : {"devices", "links"}) {
+      for (const Json& each : document[list])
+        found += each.value("source", std::string("none")) + ";";
+    }
+    return found;
+  };
+  Json cluster = Json::parse(file_text(work / "pair.cluster.json"));
+  cluster["devices"][0]["source"] = "measured";
+  cluster["links"][0]["source"] = "a guess";
+  work.write("told.cluster.json", cluster);
+  CHECK(sources("told.cluster.json").starts_with("measured;none;none;a guess;"));
+  CHECK(work.berth({"devices", "--cluster", "told.cluster.json"}).out.find("gpu:0: measured") !=
+        std::string::npos);
+  CHECK(sources("rtx4090").find("white paper") != std::string::npos);
+  CHECK(sources("k80x4").find("none") < sources("k80x4").size());  // of links alone
+  CHECK_FALSE(sources("k80x4").starts_with("none"));
+}
+
 TEST_CASE("what links are without saying so is noted where it does not count") {
   const Workplace work;
   for (const Json& property : {Json{{"parallel", true}}, Json{{"receiver_us", 1}}}) {

@@ -176,6 +176,46 @@ std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
   return make_backend(*engine, options.backend)->cluster();
 }
 
+/// The source of a device's figures in a machine that has a name.
+std::string source_of(const Cluster& cluster, const Device& device) {
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    if (preset.name == cluster.name()) return preset.source;
+  }
+  const KnownDevice* const known = find_known_device(device.kind);
+  return known == nullptr ? std::string() : known->source;
+}
+
+/// The machine with the sources that its file or the known devices have: a cluster keeps none.
+detect::DetectedMachine with_sources(std::shared_ptr<const Cluster> cluster,
+                                     const std::string& name) {
+  detect::DetectedMachine machine{std::move(cluster), {}, {}, {}};
+  Json document;
+  if (name.starts_with('{') || names_cluster_file(name)) {
+    document = Json::parse(name.starts_with('{') ? name : read_text(name));
+    for (const Json& link : document["links"]) {
+      machine.link_sources.push_back(link.value("source", std::string()));
+    }
+  }
+  for (DeviceId id = 0; id < machine.cluster->device_count(); ++id) {
+    machine.device_sources.push_back(
+        document.is_null() ? source_of(*machine.cluster, machine.cluster->device(id))
+                           : document["devices"][at(id)].value("source", std::string()));
+  }
+  return machine;
+}
+
+/// Those of the devices, a line each.
+std::string sources_text(const detect::DetectedMachine& machine) {
+  std::string text;
+  for (DeviceId id = 0; id < machine.cluster->device_count(); ++id) {
+    if (machine.device_sources[at(id)].empty()) continue;
+    text += fmt::format("{}  {}: {}\n", text.empty() ? "\n" : "",
+                        printable(machine.cluster->device(id).name),
+                        printable(machine.device_sources[at(id)]));
+  }
+  return text;
+}
+
 int show_detected(const DevicesOptions& options) {
   const detect::MachineFacts facts = detect::read_machine();
   const detect::DetectedMachine machine = detect::machine_of(facts);
@@ -186,12 +226,7 @@ int show_detected(const DevicesOptions& options) {
     print(detect::cluster_json(machine));
     return 0;
   }
-  std::string text = cluster_text(*machine.cluster) + "\n";
-  for (DeviceId id = 0; id < machine.cluster->device_count(); ++id) {
-    text += fmt::format("  {}: {}\n", machine.cluster->device(id).name,
-                        printable(machine.device_sources[at(id)]));
-  }
-  print(text);
+  print(cluster_text(*machine.cluster) + sources_text(machine));
   return 0;
 }
 
@@ -201,8 +236,15 @@ int run_devices(const DevicesOptions& options) {
     print(options.json ? json_text(presets_json()) : presets_text());
     return 0;
   }
-  const auto cluster = chosen_cluster(options);
-  print(options.json ? json_text(Json::parse(cluster_json(*cluster))) : cluster_text(*cluster));
+  const std::string name = options.cluster.value_or("");
+  const detect::DetectedMachine machine = with_sources(chosen_cluster(options), name);
+  if (options.json) {
+    print(detect::cluster_json(machine));
+    return 0;
+  }
+  // The text of a machine that has a name says it by kind.
+  const bool of_file = name.starts_with('{') || names_cluster_file(name);
+  print(cluster_text(*machine.cluster) + (of_file ? sources_text(machine) : std::string()));
   return 0;
 }
 

@@ -266,7 +266,9 @@ DetectedMachine machine_of(const MachineFacts& facts) {
 std::string cluster_json(const DetectedMachine& machine) {
   auto document = nlohmann::ordered_json::parse(berth::cluster_json(*machine.cluster));
   const auto add = [&document](const char* list, const std::vector<std::string>& sources) {
-    for (std::size_t i = 0; i < sources.size(); ++i) document[list][i]["source"] = sources[i];
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      if (!sources[i].empty()) document[list][i]["source"] = sources[i];
+    }
   };
   add("devices", machine.device_sources);
   add("links", machine.link_sources);
