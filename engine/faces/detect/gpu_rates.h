@@ -1,4 +1,4 @@
-// What a GPU computes in a second, which its driver does not tell.
+// Rates of a GPU, which its driver does not tell.
 #pragma once
 
 #include <string>

@@ -21,13 +21,13 @@ namespace berth {
   return {};
 }
 
-/// What a core computes in a cycle.
+/// Floating-point units of a core.
 struct VectorUnits {
   double f32_per_cycle;
   const char* what;
 };
 
-/// By a function that gives values as cpuinfo does.
+/// `field` gives values as cpuinfo does.
 template <typename Field>
 [[nodiscard]] VectorUnits vector_units(const Field& field) {
   // Padded, so that a word is found whole. Arm calls them so.
@@ -50,7 +50,7 @@ template <typename Field>
   return {8, "128-bit addition and multiplication"};
 }
 
-/// Its name; of an Arm core, whose name Linux does not tell, implementer and part. Empty if there is none.
+/// The processor's name; of an Arm core, whose name Linux does not tell, implementer and part. Empty if there is none.
 template <typename Field>
 [[nodiscard]] std::string processor_name(const Field& field) {
   const std::string name = field("model name"), part = field("CPU part");
