@@ -7,11 +7,13 @@ namespace {
 
 /// A loop without a trip count, over a matrix; `body` computes the condition `go`, and `j` behind `i`.
 onnx::ModelProto loop_while(const std::string& body, const std::string& inputs = {}) {
-  onnx::ModelProto model = parse_graph("g (float[2,3] x, float[3,3] w" + inputs +
-         ") => (y) <int64 zero = {0}, bool yes = {1}> { n, y = Loop(zero, yes, zero, x) <body = b "
-         "(int64 trip, bool c, int64 i, float[2,3] s) => (bool go, int64 j, float[2,3] t) { one = "
-         "Constant<value_int = 1>() two = Constant<value_int = 2>() end = Constant<value_int = 64>() " +
-         body + " t = MatMul(s, w) }> }");
+  onnx::ModelProto model = parse_graph(
+      "g (float[2,3] x, float[3,3] w" + inputs +
+      ") => (y) <int64 zero = {0}, bool yes = {1}> { n, y = Loop(zero, yes, zero, x) <body = b "
+      "(int64 trip, bool c, int64 i, float[2,3] s) => (bool go, int64 j, float[2,3] t) { one = "
+      "Constant<value_int = 1>() two = Constant<value_int = 2>() end = Constant<value_int = "
+      "64>() " +
+      body + " t = MatMul(s, w) }> }");
   model.mutable_graph()->mutable_node(0)->set_input(0, "");
   return model;
 }
@@ -45,7 +47,8 @@ TEST_CASE("a Loop is counted by its condition, where what that reads is known") 
 
 TEST_CASE("a Loop of which nobody knows how often it runs is counted as the user says") {
   ModelFolder models;
-  const onnx::ModelProto by_data = loop_while("j = Add(i, one) go = Less(j, limit)", ", int64 limit");
+  const onnx::ModelProto by_data =
+      loop_while("j = Add(i, one) go = Less(j, limit)", ", int64 limit");
   const LoadedModel once = models.load(by_data);
   CHECK(trips(once) == doctest::Approx(1).epsilon(0.2));
   CHECK(has_note(once, "say it with --dim LOOP=N, such as --dim n=10"));
@@ -55,12 +58,12 @@ TEST_CASE("a Loop of which nobody knows how often it runs is counted as the user
   CHECK(trips(said) == doctest::Approx(20).epsilon(0.2));
   CHECK_FALSE(has_note(said, "number of iterations"));
   expect_error(ErrorCode::invalid_argument, {"loop 'n'", "20", "64", "leave it out"}, [&] {
-    static_cast<void>(
-        models.load(loop_while("j = Add(i, one) go = Less(j, end)"), options));
+    static_cast<void>(models.load(loop_while("j = Add(i, one) go = Less(j, end)"), options));
   });
 }
 
-TEST_CASE("sizes that a loop's trips decide are those of the largest, or are said not to be known") {
+TEST_CASE(
+    "sizes that a loop's trips decide are those of the largest, or are said not to be known") {
   ModelFolder models;
   // An embedding of those of 40 ids that the offsets name.
   const LoadedModel bags = models.load(parse_graph(
@@ -75,11 +78,12 @@ TEST_CASE("sizes that a loop's trips decide are those of the largest, or are sai
 
 TEST_CASE("tensors of a body that have no size are counted, and the op is named") {
   ModelFolder models;
-  CHECK(has_note(models.load(parse_graph(
-                     "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, "
-                     "bool c, float[2,3] s) => (bool d, float[2,3] t) { d = Identity(c) u = "
-                     "com.microsoft.Mystery(s) v = Relu(u) t = Add(s, x) }> }")),
-                 "2 tensors in the bodies of 'y' have no known size"));
+  CHECK(
+      has_note(models.load(parse_graph(
+                   "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, "
+                   "bool c, float[2,3] s) => (bool d, float[2,3] t) { d = Identity(c) u = "
+                   "com.microsoft.Mystery(s) v = Relu(u) t = Add(s, x) }> }")),
+               "2 tensors in the bodies of 'y' have no known size"));
 }
 
 }  // namespace

@@ -24,8 +24,10 @@ TEST_CASE("what does not fit together is refused, and has no size") {
       {"(float[1,3,8,8] x, float[4,5,3,3] w) => (y) { y = Conv(x, w) }", "f32"},
       {"(float[1,4,8,8] x, float[3,2,3,3] w) => (y) { y = Conv<group = 2>(x, w) }", "f32"},
       {"(float[1,3,8,8] x, float[5,4,3,3] w) => (y) { y = ConvTranspose(x, w) }", "f32"},
-      {"(float[1,3,2,2] x, float[4,3,3,3] w) => (y) { y = Conv<strides = [8,8]>(x, w) }", "f32[1,4,?,?]"},
-      {"(float[1,1,4,4] x) => (y) { y = MaxPool<kernel_shape = [9,9], strides = [2,2]>(x) }", "f32[1,1,?,?]"},
+      {"(float[1,3,2,2] x, float[4,3,3,3] w) => (y) { y = Conv<strides = [8,8]>(x, w) }",
+       "f32[1,4,?,?]"},
+      {"(float[1,1,4,4] x) => (y) { y = MaxPool<kernel_shape = [9,9], strides = [2,2]>(x) }",
+       "f32[1,1,?,?]"},
       {"(float[3,2] x, float[4,5] z) => (y) { y = MatMul(x, z) }", "f32"},
       {"(float[3,2] x, float[4,5] z) => (y) { y = Einsum<equation = \"ij,jk->ik\">(x, z) }", "f32"},
       {"(float[3,2] x, float[3,0] z) => (y) { y = Add(x, z) }", "f32"},
@@ -83,17 +85,17 @@ TEST_CASE("an image that is too small for a window is said to be") {
 
 TEST_CASE("a size that the step computes is no misfit") {
   ModelFolder models;
-  for (const char* const graph :
-       {"(float[5,3] x, int64[2] s) => (y) { y = Expand(x, s) }",
-        "(float[15] x, int64[2] s) => (y) { y = Reshape(x, s) }",
-        "(float[5,1] x, int64[1] a) => (y) { y = Squeeze(x, a) }",
-        "(float[1,1,4,4] x, float[4] s) => (y) { y = Resize(x, , s) }"}) {
+  for (const char* const graph : {"(float[5,3] x, int64[2] s) => (y) { y = Expand(x, s) }",
+                                  "(float[15] x, int64[2] s) => (y) { y = Reshape(x, s) }",
+                                  "(float[5,1] x, int64[1] a) => (y) { y = Squeeze(x, a) }",
+                                  "(float[1,1,4,4] x, float[4] s) => (y) { y = Resize(x, , s) }"}) {
     CAPTURE(std::string(graph));
     CHECK_FALSE(has_note(models.load(parse_graph("g " + std::string(graph))), "refuses"));
   }
 }
 
-TEST_CASE("no shape is asked for a list or a map, which have none, but for the tensor behind them") {
+TEST_CASE(
+    "no shape is asked for a list or a map, which have none, but for the tensor behind them") {
   ModelFolder models;
   const onnx::ModelProto maps = parse_graph(
       "g (float[9,3] x) => (y) { y = ai.onnx.ml.ZipMap<classlabels_int64s = [0, 1, 2]>(x) }");
@@ -105,8 +107,9 @@ TEST_CASE("no shape is asked for a list or a map, which have none, but for the t
   const onnx::ModelProto pieces = parse_graph(
       "g (float[9,3] x, int64 n) => (y) { s = SplitToSequence<axis = 0>(x, n) t = "
       "SequenceInsert(s, x) y = ConcatFromSequence<axis = 0>(t) }");
-  CHECK(has_note(models.load(pieces), "1 of 5 tensors have no known size and count as 0 bytes; it "
-                                      "begins with 'y': give shapes with --shape"));
+  CHECK(has_note(models.load(pieces),
+                 "1 of 5 tensors have no known size and count as 0 bytes; it "
+                 "begins with 'y': give shapes with --shape"));
 }
 
 }  // namespace

@@ -15,9 +15,8 @@ std::string inside(const std::string& text) {
 }
 
 bool has_note(const LoadedModel& model, std::string_view part) {
-  return std::any_of(model.notes.begin(), model.notes.end(), [&](const std::string& note) {
-    return note.find(part) != std::string::npos;
-  });
+  return std::any_of(model.notes.begin(), model.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 TEST_CASE("a list into which every round puts the same tensor holds it once") {
@@ -37,7 +36,8 @@ TEST_CASE("a list into which every round puts the same tensor holds it once") {
   const auto bytes = [&](const std::string& put, const std::string& kept) {
     const std::string body =
         "function { signature { name: 'body' " + all("input_arg") + all("output_arg") + "} " +
-        inside(integers("one", {1}, true)) + inside(node("add", "AddV2", "ii one:output:0", kInts)) +
+        inside(integers("one", {1}, true)) +
+        inside(node("add", "AddV2", "ii one:output:0", kInts)) +
         inside(node("mul", "MatMul", "ix iw", kFloats)) +
         inside(node("same", "Identity", "iw", kFloats)) +
         inside(node("other", "Neg", "iw", kFloats)) +
@@ -46,11 +46,11 @@ TEST_CASE("a list into which every round puts the same tensor holds it once") {
         "ret { key: 'oi' value: 'add:z:0' } ret { key: 'ow' value: '" + kept +
         "' } ret { key: 'ox' value: 'mul:product:0' } ret { key: 'ol' value: "
         "'pl:output_handle:0' } ret { key: 'om' value: 'pm:output_handle:0' } } ";
-    const std::string condition =
-        "function { signature { name: 'cond' " + all("input_arg") +
-        argument("output_arg", "r", "DT_BOOL") + "} " + inside(integers("end", {50}, true)) +
-        inside(node("less", "Less", "ii end:output:0", kInts)) +
-        "ret { key: 'r' value: 'less:z:0' } } ";
+    const std::string condition = "function { signature { name: 'cond' " + all("input_arg") +
+                                  argument("output_arg", "r", "DT_BOOL") + "} " +
+                                  inside(integers("end", {50}, true)) +
+                                  inside(node("less", "Less", "ii end:output:0", kInts)) +
+                                  "ret { key: 'r' value: 'less:z:0' } } ";
     const LoadedModel model = load_bytes(
         integers("start", {0}, true) + placeholder("w", {16, 16}) + placeholder("x", {4, 16}) +
         integers("open", {-1, 16}) + integers("most", {50}, true) +
@@ -74,8 +74,8 @@ TEST_CASE("a list into which every round puts the same tensor holds it once") {
   constexpr std::int64_t kOne = 16 * 16 * 4;
   CHECK(bytes("iw", "iw") == kOne);
   CHECK(bytes("same:output:0", "iw") == kOne);
-  CHECK(bytes("other:y:0", "iw") == 50 * kOne);     // made anew in every round
-  CHECK(bytes("iw", "other:y:0") == 50 * kOne);     // another one in every round
+  CHECK(bytes("other:y:0", "iw") == 50 * kOne);  // made anew in every round
+  CHECK(bytes("iw", "other:y:0") == 50 * kOne);  // another one in every round
 }
 
 /// i, c, x of a loop:  while (i < 10) { i += 1; x = sum(matmul(c[0 : size], w)) }, where `size` is a node of the body.
@@ -88,8 +88,8 @@ std::string windows(const std::string& nodes, const std::string& size) {
            argument(kind, mark + "d", "DT_INT32") + argument(kind, mark + "x", "DT_FLOAT");
   };
   const std::string body =
-      "function { signature { name: 'body' " + all("input_arg", "") + all("output_arg", "o") + "} " +
-      inside(integers("one", {1}, true)) + inside(integers("wide", {16}, true)) +
+      "function { signature { name: 'body' " + all("input_arg", "") + all("output_arg", "o") +
+      "} " + inside(integers("one", {1}, true)) + inside(integers("wide", {16}, true)) +
       inside(integers("begin", {0, 0})) + inside(integers("axis", {0})) +
       inside(node("add", "AddV2", "i one:output:0", kInts)) + nodes +
       inside(node("size", "Pack", size + " wide:output:0", kInts + attr("N", "i: 2"))) +
@@ -98,18 +98,20 @@ std::string windows(const std::string& nodes, const std::string& size) {
       inside(node("m", "MatMul", "k:output:0 c", kFloats + attr("transpose_b", "b: true"))) +
       inside(node("sum", "Sum", "m:product:0 axis:output:0",
                   kFloats + attr("Tidx", "type: DT_INT32"))) +
-      "ret { key: 'oi' value: 'add:z:0' } ret { key: 'oc' value: 'c' } ret { key: 'od' value: 'd' } "
+      "ret { key: 'oi' value: 'add:z:0' } ret { key: 'oc' value: 'c' } ret { key: 'od' value: 'd' "
+      "} "
       "ret { key: 'ox' value: 'sum:output:0' } } ";
-  const std::string condition =
-      "function { signature { name: 'cond' " + all("input_arg", "") +
-      argument("output_arg", "r", "DT_BOOL") + "} " + inside(integers("end", {10}, true)) +
-      inside(node("less", "Less", "i end:output:0", kInts)) +
-      "ret { key: 'r' value: 'less:z:0' } } ";
+  const std::string condition = "function { signature { name: 'cond' " + all("input_arg", "") +
+                                argument("output_arg", "r", "DT_BOOL") + "} " +
+                                inside(integers("end", {10}, true)) +
+                                inside(node("less", "Less", "i end:output:0", kInts)) +
+                                "ret { key: 'r' value: 'less:z:0' } } ";
   return integers("start", {0}, true) + placeholder("c", {10, 16}) + placeholder("x", {10}) +
          node("data", "Placeholder", "", attr("dtype", "type: DT_INT32") + shape("shape", {})) +
          node("loop", "StatelessWhile", "start c data x",
               attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
-                  attr("T", "list { type: DT_INT32 type: DT_FLOAT type: DT_INT32 type: DT_FLOAT }")) +
+                  attr("T",
+                       "list { type: DT_INT32 type: DT_FLOAT type: DT_INT32 type: DT_FLOAT }")) +
          "library { " + body + condition + " }";
 }
 
@@ -140,25 +142,23 @@ TEST_CASE("tensors of a body that have no size are counted, and the loop is name
 }
 
 TEST_CASE("weights in bodies reside once, also where inference begins anew") {
-  const std::string weight = inside(node(
-      "w", "Const", "",
-      attr("dtype", "type: DT_FLOAT") +
-          attr("value",
-               "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 16 } dim { size: 64 } } "
-               "float_val: 0.5 }")));
+  const std::string weight = inside(
+      node("w", "Const", "",
+           attr("dtype", "type: DT_FLOAT") +
+               attr("value",
+                    "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 16 } dim { size: 64 } } "
+                    "float_val: 0.5 }")));
   const std::string branch =
       "input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } } " + weight +
       inside(node("m", "MatMul", "a w:output:0", kFloats)) +
       "ret { key: 'r' value: 'm:product:0' } } ";
-  const LoadedModel model =
-      load_bytes(placeholder("p", {}) + placeholder("x", {8, 16}) +
-                 node("choice", "StatelessIf", "p x",
-                      attr("then_branch", "func { name: 'f' }") +
-                          attr("else_branch", "func { name: 'g' }") +
-                          attr("Tout", "list { type: DT_FLOAT }")) +
-                 node("where", "Where", "x", kFloats) +
-                 "library { function { signature { name: 'f' " + branch +
-                 "function { signature { name: 'g' " + branch + "}");
+  const LoadedModel model = load_bytes(
+      placeholder("p", {}) + placeholder("x", {8, 16}) +
+      node("choice", "StatelessIf", "p x",
+           attr("then_branch", "func { name: 'f' }") + attr("else_branch", "func { name: 'g' }") +
+               attr("Tout", "list { type: DT_FLOAT }")) +
+      node("where", "Where", "x", kFloats) + "library { function { signature { name: 'f' " +
+      branch + "function { signature { name: 'g' " + branch + "}");
   CHECK(has_note(model, "largest step"));
   CHECK(model.graph->param_bytes(op_named(*model.graph, "choice")) == 2 * 16 * 64 * 4);
 }
