@@ -98,7 +98,7 @@ function checkpoint.resume(path, named, options, state, memories)
   if not fine then
     -- The store's is in no file that one could delete.
     local anew = named == path and "; to train anew, delete it, or set resume = false" or ""
-    error(("train: %s%s"):format(loaded, anew), 3)
+    error(("train: %s%s"):format(tostring(loaded):gsub("^.-: policy:load: ", ""), anew), 3)
   end
   local kept = notes.read(loaded)
   if kept.problems == nil or #kept.problems ~= #memories then

@@ -568,7 +568,7 @@ check.test("a damaged checkpoint of a training says how to train anew", function
   train.episodes(options { checkpoint = path, count = 2 })
   local content = read(path)
   files.write(path, content:sub(1, -2))
-  check.fails("cut.berth: it is truncated or damaged; use a whole copy of it, .*; to train anew, delete it, or set "
+  check.fails("train: %S+cut.berth: it is truncated or damaged; use a whole copy of it, .*; to train anew, delete it, or set "
     .. "resume = false", train.episodes, options { checkpoint = path, count = 3 })
   check.equal(train.episodes(options { checkpoint = path, count = 3, resume = false }).updates, 3)
 end)
