@@ -243,6 +243,23 @@ LoadedProgram OnnxFrontend::load_program(const std::filesystem::path& path,
   return onnx_frontend::load_program(file->bytes(), file, path, options);
 }
 
+std::vector<std::filesystem::path> OnnxFrontend::files(const std::filesystem::path& path) const {
+  std::vector<std::filesystem::path> files;
+  try {
+    const frontend::MappedFile file(path);
+    const std::unique_ptr<Model> model = read_model(file.bytes(), path);
+    static_cast<void>(
+        make_program(*model));  // checks every tensor, and so learns where its data is
+    for (const std::string& location : model->checked_locations) {
+      files.push_back(path.parent_path() / location);
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 void OnnxFrontend::annotate(const std::filesystem::path& model, const Graph& graph,
                             const Cluster& cluster, const Placement& placement,
                             const std::filesystem::path& output) {

@@ -23,6 +23,7 @@ namespace berth::onnx_frontend {
 /// first model zoos named them).
 class OnnxFrontend final : public Frontend,
                            public ProgramLoader,
+                           public ModelFiles,
                            public PlacementWriter,
                            public ModelSplitter {
  public:
@@ -33,6 +34,8 @@ class OnnxFrontend final : public Frontend,
                                  const LoadOptions& options) override;
   [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
                                            const LoadOptions& options) override;
+  [[nodiscard]] std::vector<std::filesystem::path> files(
+      const std::filesystem::path& model) const override;
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
   [[nodiscard]] std::vector<ModelPart> split(const std::filesystem::path& model, const Graph& graph,

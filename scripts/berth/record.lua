@@ -37,7 +37,7 @@ end
 
 --   ARGS    settings  table, optional: everything besides the keys that the runs depend on
 --   RETURN  table: get(key): the numbers, or nil; keep(key, ..): numbers; once(key, make): those of the key, or what
---           make() returns, which is kept. An error where the file cannot be written; once() fails where a stop was
+--           make() returns, which is kept. An error where the file is none of runs or cannot be written; once() fails where a stop was
 --           asked for while make() ran: what it returns then is what it had in a part of its time
 function record.open(path, settings)
   local done, runs, prefix = {}, {}, text_of_settings(settings)
@@ -46,6 +46,10 @@ function record.open(path, settings)
   for each in text:gmatch "([^\n]*)\n" do
     local key, numbers = read(each)
     if key then done[key] = numbers end
+  end
+  -- Lines of runs are added to nothing else: it may be somebody's model.
+  if text ~= "" and not next(done) and (text:find "\n" or not text:find "\t") then
+    error(("%s is no file of runs; name another file, or remove it"):format(path), 0)
   end
   local before = text:find "[^\n]$" and "\n" or ""
 

@@ -139,6 +139,10 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
       {{"--trace", "nowhere/t.json"}, "cannot write --trace"},
       {{"-o", "p.json", "--trace", "./p.json"}, "-o names it too"},
       {{"--annotate", "placed.json"}, "diamond.graph.json"},
+      {{"--op-rules", "config.lua", "-o", "config.lua"}, "it is the file of op_rules itself"},
+      {{"--fallbacks", "./config.lua", "--svg", "config.lua"},
+       "it is the file of fallbacks itself"},
+      {{"--set", "weights=split.json", "-o", "split.json"}, "the file of options.weights itself"},
   };
   const std::vector<std::string> before = work.files();
   const std::string model = file_text(work / "diamond.graph.json");
@@ -155,4 +159,51 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
     CHECK(work.files() == before);
   }
   CHECK(file_text(work / "diamond.graph.json") == model);
+}
+
+TEST_CASE("no subcommand writes over what it reads, or two things into one file") {
+  Workplace work;
+  work.write_text("config.json", "{\"format\": \"berth.settings/1\"}");
+  std::filesystem::create_directory(work / "folder");
+  work.write_text("folder/saved_model.pb", "a model");
+  work.settings.environment = {"BERTH_CONFIG=config.json"};
+  struct Case {
+    std::vector<std::string> command;
+    std::string part;
+  };
+  const std::vector<std::string> learn = {"learn", "diamond.graph.json", "--machines",
+                                          "./pair.cluster.json"};
+  const std::vector<std::string> tune = {"tune", "diamond.graph.json", "--backend", "cpu"};
+  const auto with = [](std::vector<std::string> command, const std::vector<std::string>& more) {
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  const Case cases[] = {
+      {with(kPlace, {"-o", "config.json"}), "it is the config itself"},
+      {{"place", "folder", "--cluster", "k80x2", "-o", "folder/saved_model.pb"},
+       "it is a part of the model"},
+      {with(learn, {"-o", "diamond.graph.json"}), "cannot write -o"},
+      {with(learn, {"-o", "x.weights", "--record", "diamond.graph.json"}), "cannot write --record"},
+      {{"learn", "diamond.graph.json@batch=2", "--machines", "k80x2", "-o", "diamond.graph.json"},
+       "it is the model itself"},
+      {with(learn, {"-o", "pair.cluster.json"}), "it is the file of clusters itself"},
+      {with(learn, {"-o", "x", "--record", "./x"}), "-o names it too"},
+      {with(tune, {"-o", "x", "--record", "x"}), "-o names it too"},
+      {with(tune, {"--record", "diamond.graph.json"}), "it is the model itself"},
+      {{"profile", "diamond.graph.json", "--from", "split.json", "--cluster", "pair.cluster.json",
+        "-o", "pair.cluster.json"},
+       "it is the cluster itself"},
+      {{"study", "plot", "split.json", "-o", "split.json"}, "it is the study itself"},
+  };
+  const std::vector<std::string> before = work.files();
+  for (const Case& c : cases) {
+    const ProcessResult result = work.berth(c.command);
+    CAPTURE(c.part);
+    CAPTURE(result.err);
+    CHECK(result.status == 1);
+    CHECK(result.err.find(c.part) != std::string::npos);
+    CHECK(work.files() == before);
+  }
+  CHECK(Json::parse(file_text(work / "diamond.graph.json")) == diamond_graph());
+  CHECK(Json::parse(file_text(work / "pair.cluster.json")) == pair_cluster());
 }

@@ -74,7 +74,7 @@ int run_compare(const CompareOptions& options) {
   add_target(targets, "--csv", settings.csv);
   add_target(targets, "--report", settings.report);
   add_target(targets, "--log", settings.log);
-  check_targets(targets, options.settings.inputs(settings));
+  options.settings.check_files(run.engine(), settings, targets);
   Written written(targets);
   if (is_sweep(settings)) {
     check_sweep(settings);

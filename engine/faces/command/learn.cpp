@@ -1,11 +1,13 @@
 // `berth learn`: rules for the policy `instant`. The work is done by the Lua library.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_run.h"
 #include "setting_options.h"
 #include "subcommands.h"
+#include "targets.h"
 
 namespace berth::command {
 namespace {
@@ -20,8 +22,30 @@ struct LearnOptions {
   int seed = 1;
 };
 
+/// The file of FILE@NAME=SIZE,NAME=SIZE.
+std::string file_of(const std::string& model) {
+  const std::size_t at = model.rfind('@');
+  return at != std::string::npos && model.find('=', at) != std::string::npos ? model.substr(0, at)
+                                                                             : model;
+}
+
+void check_files(Engine& engine, const LearnOptions& options) {
+  std::vector<Target> targets = {{"-o", options.output}};
+  if (!options.record.empty()) targets.push_back({"--record", options.record});
+  Settings machines;
+  set_setting(machines, "clusters", options.machines);
+  std::vector<Input> inputs = setting_inputs(machines);
+  for (const std::string& model : options.models) {
+    for (Input& input : model_inputs(engine, file_of(model), targets)) {
+      inputs.push_back(std::move(input));
+    }
+  }
+  check_targets(targets, inputs);
+}
+
 int run_learn(const LearnOptions& options) {
   CommandRun run{read_settings()};
+  check_files(run.engine(), options);
   std::vector<std::string> args{options.output,
                                 options.machines,
                                 std::to_string(options.draws),

@@ -174,9 +174,8 @@ int run_measure(const MeasureChoices& options) {
   add_target(targets, "--trace", settings.trace);
   add_target(targets, "--svg", settings.svg);
   add_target(targets, "--report", settings.report);
-  std::vector<Input> inputs = options.settings.inputs(settings);
-  inputs.push_back({"the placement", options.placement});
-  check_targets(targets, inputs);
+  options.settings.check_files(run.engine(), settings, targets,
+                               {{"the placement", options.placement}});
 
   const Measured measured = measure_stored(run, settings, options, stored);
   const Outcome& outcome = measured.outcome;

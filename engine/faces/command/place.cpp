@@ -78,7 +78,7 @@ int run_place(const PlaceOptions& options) {
   }
   const PlanTargets plans(settings);
   const std::vector<Target> targets = targets_of(settings, plans);
-  check_targets(targets, options.settings.inputs(settings));
+  options.settings.check_files(run.engine(), settings, targets);
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model, settings);
 
   RunHooks hooks = run.hooks();

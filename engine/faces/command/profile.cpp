@@ -210,13 +210,14 @@ int run_profile(const ProfileChoices& options) {
   std::vector<Target> targets;
   if (!options.costs.empty()) targets.push_back({"-o", options.costs});
   if (!options.cluster.empty()) targets.push_back({"--cluster-output", options.cluster});
-  check_targets(targets, {{"the model", options.settings.model}, {"the profile", options.trace}});
   const Settings settings = options.settings.merged();
   if (!settings.backend && options.trace.empty()) {
     throw CLI::RequiredError(
         "--backend, which measures, or --from, which reads what was measured,");
   }
   const auto engine = make_engine(settings);
+  options.settings.check_files(*engine, settings, targets,
+                               {{"the profile", options.trace}, {"the cluster", options.machine}});
   const Profiled profiled =
       (options.trace.empty() ? make_profile : read_profile)(*engine, options, settings);
   Written written(targets);

@@ -79,11 +79,11 @@ int run_report(const ReportOptions& options) {
     refuse_unserved(settings, "`berth report` of stored placements", kUnserved);
   }
   require_cluster(settings);
-  std::vector<Input> inputs = options.settings.inputs(settings);
+  std::vector<Input> inputs;
   for (const std::string& path : options.placements) inputs.push_back({"the placement", path});
   std::vector<Target> targets = {{"-o", options.output}};
   add_target(targets, "--log", settings.log);
-  check_targets(targets, inputs);
+  options.settings.check_files(run.engine(), settings, targets, std::move(inputs));
   if (!placements.empty()) {
     write_report(options.output, stored_report(run, options, placements));
   } else {

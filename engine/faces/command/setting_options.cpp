@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "berth/error.h"
-#include "berth/machines.h"
 #include "berth/run.h"
 #include "detect/here.h"
 #include "scripts.h"
@@ -280,23 +281,33 @@ Settings SettingOptions::merged(Settings weakest) const {
   return settings;
 }
 
-std::vector<Input> SettingOptions::inputs(const Settings& merged) const {
-  // A preset or "roofline" may be the name of a file as well, which is then not what is read.
-  const auto file = [](const std::optional<std::string>& name) {
-    return name && !name->starts_with('{') && names_cluster_file(*name) ? *name : std::string();
-  };
-  std::vector<Input> inputs = {{"the model", model},
-                               {"the cluster", file(merged.cluster)},
-                               {"the file of costs", file(merged.costs)},
-                               {"the config", config_},
-                               {"the config", untrusted_},
-                               {"the policy", file(merged.policy)},
-                               {"the placement to start from", merged.start.value_or("")}};
-  for (const std::string& name : merged.clusters.value_or(std::vector<std::string>())) {
-    inputs.push_back({"a cluster", file(name)});
+void SettingOptions::check_files(Engine& engine, const Settings& merged,
+                                 const std::vector<Target>& targets,
+                                 std::vector<Input> more) const {
+  std::vector<Input> inputs = model_inputs(engine, model, targets);
+  for (Input& input : setting_inputs(merged)) inputs.push_back(std::move(input));
+  inputs.push_back({"the config", config_});
+  inputs.push_back({"the config", untrusted_});
+  inputs.insert(inputs.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  check_targets(targets, inputs);
+}
+
+std::vector<Input> setting_inputs(const Settings& settings) {
+  constexpr std::pair<std::string_view, const char*> kWhat[] = {
+      {"cluster", "the cluster"},
+      {"policy", "the policy"},
+      {"start", "the placement to start from"}};
+  std::vector<Input> inputs;
+  for (NamedFile& file : files_read(settings)) {
+    const auto* const known =
+        std::find_if(std::begin(kWhat), std::end(kWhat),
+                     [&](const auto& each) { return each.first == file.key; });
+    inputs.push_back({known != std::end(kWhat) ? known->second : "the file of " + file.key,
+                      std::move(file.path)});
   }
-  for (const std::string& name : merged.policies.value_or(std::vector<std::string>())) {
-    inputs.push_back({"a policy", file(name)});
+  if (const char* const variable = std::getenv("BERTH_CONFIG")) {
+    inputs.push_back({"the config", variable});  // a text of settings is the name of no file
   }
   return inputs;
 }

@@ -35,14 +35,21 @@ class SettingOptions {
   /// All that is in force, the weakest first: `weakest`, --untrusted-config, --config, BERTH_CONFIG,
   /// the command line.
   [[nodiscard]] Settings merged(Settings weakest = {}) const;
-  /// Files that are read, for check_targets.
-  [[nodiscard]] std::vector<Input> inputs(const Settings& merged) const;
+  /// Runs check_targets with all that the settings, the model and `more` read.
+  void check_files(Engine& engine, const Settings& merged, const std::vector<Target>& targets,
+                   std::vector<Input> more = {}) const;
 
  private:
   std::string config_;
   std::string untrusted_;
 };
 
+/// The reason why keys of a search are left out where placements are named.
+inline constexpr const char* kNoSearch =
+    "a placement is named, so that none is searched for; leave one of the two out";
+
+/// The files that the settings read, and the one that BERTH_CONFIG names.
+[[nodiscard]] std::vector<Input> setting_inputs(const Settings& settings);
 /// --config FILE of Lua or JSON (empty = none) and BERTH_CONFIG over it, for commands without options
 /// for settings.
 [[nodiscard]] Settings read_settings(const std::string& file = {});

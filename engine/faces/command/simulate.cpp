@@ -34,9 +34,8 @@ int run_simulate(const SimulateOptions& options) {
   add_target(targets, "--trace", settings.trace);
   add_target(targets, "--svg", settings.svg);
   add_target(targets, "--report", settings.report);
-  std::vector<Input> inputs = options.settings.inputs(settings);
-  inputs.push_back({"the placement", options.placement});
-  check_targets(targets, inputs);
+  options.settings.check_files(run.engine(), settings, targets,
+                               {{"the placement", options.placement}});
 
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model, settings);
   const Task task = load_task(run.engine(), options.settings.model, settings, placed(run.hooks()));

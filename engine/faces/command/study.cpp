@@ -8,6 +8,7 @@
 #include "console.h"
 #include "setting_options.h"
 #include "subcommands.h"
+#include "targets.h"
 
 namespace berth::command {
 namespace {
@@ -79,6 +80,7 @@ void add_plot(CLI::App& study, Action& chosen) {
   sub->add_flag("--log", options->log, "the results on a logarithmic axis");
   sub->callback([&chosen, options] {
     chosen = [options] {
+      check_targets({{"-o", options->output}}, {{"the study", options->file}});
       return run_library({"plot", options->file, options->name, options->result, options->output,
                           options->kind, options->log ? "log" : ""});
     };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "berth/error.h"
 #include "berth/files.h"
@@ -25,6 +26,21 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
 }
 
+/// Refuses to write over what is read.
+void check_input(const Target& target, const Input& input) {
+  std::error_code ignored;
+  if (input.path.empty() || !std::filesystem::exists(target.path, ignored)) return;
+  if (std::filesystem::equivalent(target.path, input.path, ignored)) {
+    refuse(target, fmt::format("it is {} itself; choose another name", input.what));
+  }
+  if (!std::filesystem::is_directory(input.path, ignored)) return;
+  const std::filesystem::path inside =
+      real_path(target.path).lexically_relative(real_path(input.path));
+  if (!inside.empty() && *inside.begin() != "..") {
+    refuse(target, fmt::format("it is a part of {}; choose another name", input.what));
+  }
+}
+
 void check_target(const Target& target, const std::vector<Input>& inputs) {
   std::error_code ignored;
   std::filesystem::path folder = target.path.parent_path();
@@ -38,11 +54,7 @@ void check_target(const Target& target, const std::vector<Input>& inputs) {
   if (access(folder.c_str(), W_OK) != 0) {
     refuse(target, fmt::format("folder '{}' is not writable; choose another", folder.string()));
   }
-  for (const Input& input : inputs) {
-    if (!input.path.empty() && std::filesystem::equivalent(target.path, input.path, ignored)) {
-      refuse(target, fmt::format("it is {} itself; choose another name", input.what));
-    }
-  }
+  for (const Input& input : inputs) check_input(target, input);
 }
 
 }  // namespace
@@ -50,6 +62,28 @@ void check_target(const Target& target, const std::vector<Input>& inputs) {
 void add_target(std::vector<Target>& targets, const char* option,
                 const std::optional<std::string>& path) {
   if (path) targets.push_back({option, *path});
+}
+
+std::vector<Input> model_inputs(Engine& engine, const std::string& model,
+                                const std::vector<Target>& targets) {
+  std::vector<Input> inputs = {{"the model", model}};
+  std::error_code ignored;
+  if (std::none_of(targets.begin(), targets.end(), [&](const Target& target) {
+        return std::filesystem::is_regular_file(target.path, ignored);
+      })) {
+    return inputs;
+  }
+  try {
+    const auto frontend = engine.frontend_for(model);
+    if (const auto* const parts = dynamic_cast<const ModelFiles*>(frontend.get())) {
+      for (std::filesystem::path& file : parts->files(model)) {
+        inputs.push_back({"the model's data", std::move(file)});
+      }
+    }
+  } catch (const Error&) {
+    return inputs;  // loading the model says what is wrong with it
+  }
+  return inputs;
 }
 
 void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/engine.h"
 #include "berth/outcome.h"
 #include "berth/settings.h"
 
@@ -24,15 +25,20 @@ struct Target {
 void add_target(std::vector<Target>& targets, const char* option,
                 const std::optional<std::string>& path);
 
-/// A file that the command reads; an empty path = none. `what` as in "it is the model itself".
+/// A file or folder that the command reads; an empty path = none. `what` as in "it is the model itself".
 struct Input {
   std::string what;
   std::filesystem::path path;
 };
+/// The model, and what its frontend reads besides. This asks the frontend where a target is there already:
+/// it cannot be one of those otherwise.
+[[nodiscard]] std::vector<Input> model_inputs(Engine& engine, const std::string& model,
+                                              const std::vector<Target>& targets);
 
-/// Before the work: tells what would fail after it. Throws Error(io) for a target whose folder is
-/// not there or not writable, that is a folder itself, that is one of `inputs`, or that two options
-/// name.
+/// Before the work: tells what would fail after it, and what would be lost. Every command that writes files
+/// lists here all that it writes and all that it reads. Throws Error(io) for a target whose folder is not
+/// there or not writable, that is a folder itself, that is one of `inputs` or in one, or that two
+/// options name.
 void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs);
 
 /// Writes the file of a target, after check_targets; "/dev/stdout" is standard output.

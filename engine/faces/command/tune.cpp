@@ -98,6 +98,7 @@ std::vector<Target> targets_of(const TuneOptions& options, const Settings& setti
   if (!options.costs.empty()) targets.push_back({"-o", options.costs});
   if (!options.machine.empty()) targets.push_back({"--cluster-output", options.machine});
   if (!options.placement.empty()) targets.push_back({"--placement", options.placement});
+  if (!options.record.empty()) targets.push_back({"--record", options.record});
   add_target(targets, "--report", settings.report);
   add_target(targets, "--log", settings.log);
   return targets;
@@ -127,13 +128,14 @@ void write_all(const TuneOptions& options, const Settings& settings, Outcome& ou
 int run_tune(const TuneOptions& options) {
   Settings settings = settings_of(options);
   const std::vector<Target> targets = targets_of(options, settings);
-  std::vector<Input> inputs = options.settings.inputs(settings);
-  check_targets(targets, inputs);
   const Scratch scratch;
   settings.options.insert_or_assign("costs", (scratch.path() / "costs.json").string());
   settings.options.insert_or_assign("machine", (scratch.path() / "machine.json").string());
 
   CommandRun run(settings);
+  Settings reads = settings;
+  if (!options.record.empty()) reads.options.erase("record");  // it is written too
+  options.settings.check_files(run.engine(), reads, targets);
   RunHooks hooks = run.hooks();
   hooks.knows = [](const std::string& name) { return name == kPolicy || is_script(name); };
   hooks.make = [&](std::string_view name, const OptionTexts& texts) {

@@ -108,6 +108,17 @@ class BERTH_EXPORT ProgramLoader {
                                                    const LoadOptions& options) = 0;
 };
 
+/// Extension of a Frontend: its models may lie in several files. [thread-compatible]
+class BERTH_EXPORT ModelFiles {
+ public:
+  virtual ~ModelFiles();
+
+  /// Files that loading or executing the model reads besides `model` itself, whether or not they are there.
+  /// Empty for a model that cannot be read.
+  [[nodiscard]] virtual std::vector<std::filesystem::path> files(
+      const std::filesystem::path& model) const = 0;
+};
+
 /// Extension of a Frontend: it writes placements into its files. [thread-compatible]
 class BERTH_EXPORT PlacementWriter {
  public:

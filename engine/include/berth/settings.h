@@ -151,6 +151,15 @@ BERTH_EXPORT void find_beside(const std::filesystem::path& file, Settings& setti
 [[nodiscard]] BERTH_EXPORT std::vector<ConstraintRule> parse_constraints(std::string_view json,
                                                                          const std::string& origin);
 
+/// A file that settings name, by the key: "costs", "options.weights".
+struct NamedFile {
+  std::string key;
+  std::string path;
+};
+/// Files that a run of these settings reads, and options of the policy that may name one. A text that
+/// names a preset is none.
+[[nodiscard]] BERTH_EXPORT std::vector<NamedFile> files_read(const Settings& settings);
+
 /// All that is set, as berth.settings/1.
 [[nodiscard]] BERTH_EXPORT std::string settings_json(const Settings& settings);
 /// Those of these groups.

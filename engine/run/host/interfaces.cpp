@@ -15,6 +15,7 @@ namespace berth {
 Policy::~Policy() = default;
 Frontend::~Frontend() = default;
 ProgramLoader::~ProgramLoader() = default;
+ModelFiles::~ModelFiles() = default;
 PlacementWriter::~PlacementWriter() = default;
 CostsReader::~CostsReader() = default;
 ReplicaWriter::~ReplicaWriter() = default;

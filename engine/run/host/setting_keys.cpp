@@ -199,7 +199,7 @@ const KeyRow kRows[] = {
       "a berth.ops/1 file: what ops give and do that Berth does not know"},
      Field<std::optional<std::string>>(
          [](Settings& settings) -> auto& { return settings.load.op_rules; }),
-     Names::name_or_file},
+     Names::read_file},
     {{"shapes", Group::model, "",
       "shapes of model inputs, and of tensors whose size the file does not tell"},
      Field<std::map<std::string, std::vector<std::int64_t>>>(

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/files.h"
+#include "berth/machines.h"
 #include "host/setting_keys.h"
 #include "host/setting_values.h"
 
@@ -271,6 +272,33 @@ Settings environment_settings() {
   } catch (const Error& error) {
     throw Error(error.code(), cat("BERTH_CONFIG: ", error.what()));
   }
+}
+
+std::vector<NamedFile> files_read(const Settings& settings) {
+  std::vector<NamedFile> files;
+  const auto add = [&](const KeyRow& row, const std::string& text) {
+    const std::string_view key = row.key.name;
+    const bool word = key == "costs"
+                          ? text == "roofline" || text == "stated"
+                          : row.names == Names::name_or_file && !names_cluster_file(text);
+    if (!word && !text.starts_with('{')) files.push_back({row.key.name, text});
+  };
+  for (const KeyRow& row : key_rows()) {
+    if (row.names != Names::name_or_file && row.names != Names::read_file) continue;
+    visit(row, settings, [&](const auto& value) {
+      using Value = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
+        if (value) add(row, *value);
+      } else if constexpr (std::is_same_v<Value, std::optional<std::vector<std::string>>>) {
+        for (const std::string& text : value.value_or(std::vector<std::string>())) add(row, text);
+      }
+    });
+  }
+  for (const auto& [name, value] : settings.options) {
+    const auto* const text = std::get_if<std::string>(&value);
+    if (text != nullptr && !text->empty()) files.push_back({"options." + name, *text});
+  }
+  return files;
 }
 
 std::string settings_json(const Settings& settings) {

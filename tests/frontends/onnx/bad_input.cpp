@@ -383,6 +383,20 @@ TEST_CASE("external data is located, and need not be there") {
   }
 }
 
+TEST_CASE("the files of a model are its external data, whether or not they are there") {
+  ModelFolder models;
+  const auto& parts = dynamic_cast<const ModelFiles&>(models.frontend());
+  const auto saved = models.save(with_external_weight("w.bin").SerializeAsString(), "m.onnx");
+  CHECK(parts.files(saved) == std::vector{models.folder() / "w.bin"});
+  CHECK(parts
+            .files(models.save(
+                parse_graph("g (float[2] x) => (y) { y = Relu(x) }").SerializeAsString(),
+                "whole.onnx"))
+            .empty());
+  CHECK(parts.files(models.save(std::string("no model"), "bad.onnx")).empty());
+  CHECK(parts.files(models.folder() / "absent.onnx").empty());
+}
+
 TEST_CASE("external data outside the model's folder is refused") {
   ModelFolder models;
   std::filesystem::create_symlink("/etc", models.folder() / "away");

@@ -45,6 +45,21 @@ check.test("what was cut off is made again, and spoils no other line", function(
   check.equal({ record.open(path).get "c" }, { 4, 5 })
 end)
 
+check.test("lines are added to no file of another kind", function()
+  for name, text in pairs { model = "\8\9onnx", json = '{\n "format": "berth.costs/1"\n}\n' } do
+    local path = folder .. "/" .. name
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    check.fails("is no file of runs; name another file, or remove it", record.open, path)
+  end
+  local path = folder .. "/first"  -- cut off in the first line
+  local file = assert(io.open(path, "w"))
+  file:write("a\t1")
+  file:close()
+  check.equal(record.open(path).get "a", nil)
+end)
+
 check.test("what a stop cut short is not kept", function()
   local path = folder .. "/stopped"
   local stopped, should_stop = false, berth.should_stop
