@@ -46,6 +46,95 @@ TEST_CASE("settings that change nothing in this run are said") {
   CHECK_FALSE(noted({}, kBackend));
 }
 
+TEST_CASE(
+    "commands share a file: what another one serves is left out, and a file it writes is told") {
+  const Workplace work;
+  const auto with = [&](const std::string& keys, std::vector<std::string> command) {
+    work.write_text("s.json", "{\"format\": \"berth.settings/1\",\n" + keys + "}");
+    command.insert(command.end(), {"--config", "s.json"});
+    return work.berth(command);
+  };
+  const std::vector<std::string> place = {
+      "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "single"};
+  const std::vector<std::string> compare = {"compare",           "diamond.graph.json", "--cluster",
+                                            "pair.cluster.json", "--policies",         "single"};
+  const std::vector<std::string> simulate = {"simulate",    "diamond.graph.json",
+                                             "--cluster",   "pair.cluster.json",
+                                             "--placement", "split.json"};
+  ProcessResult ran = with(R"("policies": ["topo"], "seeds": [1, 2], "clusters": ["k80x2"],
+                              "csv": "t.csv")",
+                           place);
+  CHECK(ran.status == 0);
+  CHECK(ran.err ==
+        "berth: note: ./s.json: line 3: at csv: `berth place` does not write this file\n");
+  for (const std::string key : {"output", "annotate", "trace", "svg", "certificate"}) {
+    CAPTURE(key);
+    ran = with("\"" + key + "\": \"x\"", compare);
+    CHECK(ran.status == 0);
+    CHECK_MESSAGE(ran.err.find("at " + key + ": `berth compare` does not write this file") !=
+                      std::string::npos,
+                  ran.err);
+  }
+  ran = with(R"("evaluator": "measure", "start": "absent.json", "prove": true)", simulate);
+  CHECK(ran.status == 0);
+  CHECK(ran.err == "");
+  CHECK_FALSE(std::filesystem::exists(work / "x"));
+}
+
+TEST_CASE("machines for a comparison do not hide the one of a placement") {
+  Workplace work;
+  REQUIRE(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                      "single", "-o", "p.json"})
+              .status == 0);
+  work.settings.environment = {
+      R"(BERTH_CONFIG={"format": "berth.settings/1", "clusters": ["k80x2", "v100x8"]})"};
+  CHECK(work.berth_json({"simulate", "diamond.graph.json", "--placement", "p.json",
+                         "--json"})["cluster"] == "pair");
+}
+
+TEST_CASE("what says nothing of a run is refused on the command line, and left out of files") {
+  const Workplace work;
+  work.write_text("s.json", R"({"format": "berth.settings/1", "policy": "absent", "seed": 3,
+                                "fallbacks": ["none"], "log": "l.jsonl", "policies": ["absent"]})");
+  const std::vector<std::string> explain = {"explain",     "diamond.graph.json",
+                                            "--cluster",   "pair.cluster.json",
+                                            "--placement", "split.json"};
+  const std::vector<std::string> shown = {"report",    "diamond.graph.json", "split.json",
+                                          "--cluster", "pair.cluster.json",  "-o",
+                                          "r.html"};
+  const std::vector<std::string> found = {
+      "report", "diamond.graph.json", "--cluster", "pair.cluster.json", "-o", "r.html"};
+  const auto ran = [&](std::vector<std::string> command, const std::vector<std::string>& more) {
+    command.insert(command.end(), more.begin(), more.end());
+    return work.berth(command);
+  };
+  const std::vector<std::vector<std::string>> search = {
+      {"--policy", "heft"}, {"--set", "nonsense=1"},  {"--fallbacks", "no_such"},
+      {"--budget", "1s"},   {"--seed", "5"},          {"--moves", "7"},
+      {"--within", "3%"},   {"--start", "split.json"}};
+  for (const std::vector<std::string>& option : search) {
+    CAPTURE(option[0]);
+    for (const std::vector<std::string>& command : {explain, shown}) {
+      const ProcessResult refused = ran(command, option);
+      CHECK(refused.status == 2);
+      CHECK_MESSAGE(refused.err.find(option[0] + ": a placement is named") != std::string::npos,
+                    refused.err);
+    }
+  }
+  CHECK(ran(shown, {"--log", "l.jsonl"}).status == 2);
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--policy", "heft"}, {"--set", "nonsense=1"}, {"--fallbacks", "no_such"}}) {
+    CAPTURE(more[0]);
+    std::vector<std::string> all = {"--policies", "single,topo"};
+    all.insert(all.end(), more.begin(), more.end());
+    CHECK(ran(found, all).status == 2);
+  }
+  CHECK(work.files().size() == 4);  // no page, no log
+  CHECK(ran(explain, {"--config", "s.json", "--bound", "none"}).status == 0);
+  CHECK(ran(shown, {"--config", "s.json"}).status == 0);
+  CHECK(ran(found, {"--config", "s.json", "--policy", "single"}).status == 0);
+}
+
 TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than both") {
   Workplace work;
   work.write_text("s.json", kSettings);

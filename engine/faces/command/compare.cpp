@@ -116,6 +116,7 @@ void add_compare(CLI::App& app, Action& chosen) {
   settings.add(*sub, SettingGroup::measuring);
   settings.add_config(*sub);
   settings.add(*sub, {"csv", "report", "log"});
+  settings.serve({"policy", "options"});  // the options are of that one of the policies
   sub->add_flag("--json", options->json,
                 "print one JSON object on standard output: the best placement, and all policies");
   sub->footer(

@@ -49,15 +49,13 @@ Outcome outcome_of(CommandRun& run, const std::string& model,
   return simulate(task, *stored, bound_effort(settings));
 }
 
-int run_explain(const ExplainOptions& options) {
-  if (options.settings.given.policy && !options.placement.empty()) {
-    throw CLI::ValidationError("explain", "name either a --placement or a --policy to make one");
-  }
+int run_explain(ExplainOptions& options) {
   std::optional<StoredPlacement> stored;
-  if (!options.placement.empty()) stored = read_placement(options.placement);
+  if (!options.placement.empty()) {
+    options.settings.leave_out(SettingGroup::search, kNoSearch, "bound");
+    stored = read_placement(options.placement);
+  }
   CommandRun run(options.settings.merged(stored ? stored->settings : Settings()));
-  constexpr std::string_view kUnserved[] = {"evaluator"};
-  refuse_unserved(run.settings(), "`berth explain`", kUnserved);
   const Outcome outcome = outcome_of(run, options.settings.model, stored);
   if (options.op.empty()) {
     print(options.json ? json_text(placement_explanation_json(outcome))

@@ -116,7 +116,8 @@ Settings settings_of(CommandRun& run, const MeasureChoices& options,
                              make_backend(run.engine(), backend)->cluster()->device_names()) {
     weakest.cluster.reset();
   }
-  Settings settings = options.settings.merged(std::move(weakest));
+  Settings settings = std::move(weakest);
+  settings.add(run.settings());
   settings.evaluator = EvaluatorKind::measure;
   settings.seed = options.repeats.options.seed;
   settings.objective.reset();

@@ -127,10 +127,11 @@ void add_place(CLI::App& app, Action& chosen) {
   settings.add(*sub, SettingGroup::measuring);
   settings.add_config(*sub);
   settings.add(*sub, {"output", "annotate", "trace", "svg", "certificate", "report", "log"});
-  add_write(*sub, settings.given);
+  add_write(*sub, settings);
   sub->add_flag_callback(
       "--prove", [&settings] { settings.given.prove = true; },
       "say how far from the best this is at most, and what the proof rests on");
+  settings.serve({"prove"});
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

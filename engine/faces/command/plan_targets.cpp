@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +15,6 @@
 #include "berth/sdk/splitting.h"
 #include "berth/tools.h"
 #include "console.h"
-#include "setting_options.h"
 
 namespace berth::command {
 namespace {
@@ -103,11 +103,13 @@ void write_model(const std::string& model, Frontend& frontend, const Outcome& ou
 
 }  // namespace
 
-void add_write(CLI::App& app, Settings& settings) {
-  add_repeated(app, "--write", "FORMAT=FILE", meaning(), [&settings](const std::string& text) {
-    if (!settings.write) settings.write.emplace();
-    settings.write->push_back(text);
+void add_write(CLI::App& app, SettingOptions& settings) {
+  std::optional<std::vector<std::string>>& write = settings.given.write;
+  add_repeated(app, "--write", "FORMAT=FILE", meaning(), [&write](const std::string& text) {
+    if (!write) write.emplace();
+    write->push_back(text);
   });
+  settings.serve({"write"});
 }
 
 PlanTargets::Plan PlanTargets::parse(const std::string& text) {

@@ -11,12 +11,13 @@
 #include "berth/outcome.h"
 #include "berth/run.h"
 #include "berth/settings.h"
+#include "setting_options.h"
 #include "targets.h"
 
 namespace berth::command {
 
 /// Adds --write, whose texts go to Settings::write.
-void add_write(CLI::App& app, Settings& settings);
+void add_write(CLI::App& app, SettingOptions& settings);
 
 /// The plans of the settings "write" and "annotate".
 class PlanTargets {

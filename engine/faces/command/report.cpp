@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -54,30 +55,49 @@ std::vector<ComparedPolicy> searched(CommandRun& run, const std::string& model) 
     return {std::move(only)};
   }
   if (settings.budget_s) *settings.budget_s /= static_cast<double>(settings.policies->size());
-  settings.clusters.reset();
-  settings.seeds.reset();
   std::vector<ComparedPolicy> rows = compare(run.engine(), model, settings, run.hooks());
   sort_rows(rows);
   return rows;
 }
 
-int run_report(const ReportOptions& options) {
+/// Refuses on the command line what says nothing in this run, and leaves it out of files.
+void check_options(ReportOptions& options) {
+  SettingOptions& settings = options.settings;
+  const Settings& given = settings.given;
   if (options.placements.size() > 2) {
     throw CLI::ValidationError("report", "a page shows one placement, or two side by side");
   }
-  const Settings& given = options.settings.given;
-  if (!options.placements.empty() && (given.policies || given.policy)) {
-    throw CLI::ValidationError("report", "name either placements or --policies to make one");
+  if (!options.placements.empty()) {
+    settings.leave_out(SettingGroup::search, kNoSearch, "bound");
+    settings.leave_out(SettingGroup::measuring, kNoSearch);
+    settings.leave_out({"policies", "log"}, kNoSearch);
+    return;
   }
+  if (!given.policies) {
+    if (given.policy) settings.leave_out({"policies"}, {});  // a file's
+    return;
+  }
+  settings.leave_out({"fallbacks"}, "each of --policies is asked by itself; leave it out");
+  const auto& policies = *given.policies;
+  if (given.policy &&
+      std::find(policies.begin(), policies.end(), *given.policy) == policies.end()) {
+    throw CLI::ValidationError("--policy",
+                               fmt::format("'{}' is not among --policies; name it there, "
+                                           "or leave one of the two out",
+                                           *given.policy));
+  }
+  if (!given.options.empty() && !given.policy) {
+    throw CLI::ValidationError("--set", "options are of one policy; say of which with --policy");
+  }
+}
+
+int run_report(ReportOptions& options) {
+  check_options(options);
   std::vector<StoredPlacement> placements;
   for (const std::string& path : options.placements) placements.push_back(read_placement(path));
   CommandRun run(
       options.settings.merged(placements.empty() ? Settings() : placements.front().settings));
   const Settings& settings = run.settings();
-  if (!placements.empty()) {
-    constexpr std::string_view kUnserved[] = {"evaluator"};
-    refuse_unserved(settings, "`berth report` of stored placements", kUnserved);
-  }
   require_cluster(settings);
   std::vector<Input> inputs;
   for (const std::string& path : options.placements) inputs.push_back({"the placement", path});
@@ -140,7 +160,7 @@ void add_report(CLI::App& app, Action& chosen) {
       "  berth report model.onnx mine.json theirs.json --cluster k80x4 -o moved.html\n"
       "  berth report model.onnx --cluster k80x4 --policies single,topo,auto -o report.html\n"
       "Without a placement and --policies, --policy is asked, auto by default. Several policies\n"
-      "share the budget equally.\n"
+      "share the budget equally; --set is for the one of them that --policy names, too.\n"
       "The page needs no network and no other file. It shows the graph folded by the scopes of\n"
       "its op names, the step over time, memory, transfers and constraints, and for an op where\n"
       "it is, why, and what elsewhere would cost. `berth place --report FILE` writes it too, as "

@@ -14,6 +14,7 @@
 
 #include "berth/error.h"
 #include "berth/run.h"
+#include "console.h"
 #include "detect/here.h"
 #include "scripts.h"
 
@@ -138,9 +139,17 @@ void add_policy_options(CLI::App& app, OptionTexts& options) {
                });
 }
 
-void add_key(CLI::App& app, Settings& settings, const SettingKey& key) {
-  std::string name = key.name == std::string_view("tool") ? "--for" : "--" + std::string(key.name);
+/// The option of a key.
+std::string option_of(std::string_view key) {
+  if (key == "tool") return "--for";
+  if (key == "options") return "--set";
+  std::string name = "--" + std::string(key);
   std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void add_key(CLI::App& app, Settings& settings, const SettingKey& key) {
+  const std::string name = option_of(key.name);
   const auto set = [&settings, &key, name](const std::string& text) {
     try {
       if (text.empty() && key.form == std::string_view("FILE")) {
@@ -181,6 +190,12 @@ Settings settings_of_start(const std::string& path) {
 }  // namespace
 
 void SettingOptions::add_model(CLI::App& app) {
+  command_ = app.get_name();
+  for (const SettingKey& key : setting_keys()) {
+    if (key.group == SettingGroup::model || key.group == SettingGroup::engine) {
+      served_.insert(key.name);
+    }
+  }
   app.add_option("MODEL", model, "model file or folder: .onnx, .graph.json, ...")
       ->required()
       ->type_name("");
@@ -230,15 +245,21 @@ void SettingOptions::add_model(CLI::App& app) {
 
 void SettingOptions::add(CLI::App& app, SettingGroup group) {
   for (const SettingKey& key : setting_keys()) {
-    if (key.group == group && *key.form != 0) add_key(app, given, key);
+    if (key.group != group || *key.form == 0) continue;
+    add_key(app, given, key);
+    served_.insert(key.name);
   }
   if (group == SettingGroup::problem) {
     add_constraints(app, given.constraints);
     app.add_flag_callback(
         "--soft", [this] { given.soft = true; },
         "leave constraints out that cannot be kept, with a note, instead of failing");
+    serve({"constraints", "soft"});
   }
-  if (group == SettingGroup::search) add_policy_options(app, given.options);
+  if (group == SettingGroup::search) {
+    add_policy_options(app, given.options);
+    serve({"options"});
+  }
 }
 
 void SettingOptions::add(CLI::App& app, std::initializer_list<std::string_view> keys) {
@@ -248,11 +269,31 @@ void SettingOptions::add(CLI::App& app, std::initializer_list<std::string_view> 
               return name == key.name;
             }));
   }
+  serve(keys);
 }
 
 void SettingOptions::remove_simulated(CLI::App& app) {
-  for (const char* option : {"--for", "--replicate", "--soft"}) {
-    app.remove_option(app.get_option_no_throw(option));
+  for (const char* key : {"tool", "replicate", "soft"}) {
+    app.remove_option(app.get_option_no_throw(option_of(key)));
+    served_.erase(key);
+  }
+}
+
+void SettingOptions::serve(std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) served_.insert(key);
+}
+
+void SettingOptions::leave_out(std::initializer_list<std::string_view> keys,
+                               const std::string& why) {
+  for (const std::string_view key : keys) {
+    if (given.has(key)) throw CLI::ValidationError(option_of(key), why);
+    served_.erase(key);
+  }
+}
+
+void SettingOptions::leave_out(SettingGroup group, const std::string& why, std::string_view but) {
+  for (const SettingKey& key : setting_keys()) {
+    if (key.group == group && key.name != but) leave_out({key.name}, why);
   }
 }
 
@@ -266,13 +307,26 @@ void SettingOptions::add_config(CLI::App& app) {
            "plugins, but name no files; --config overrides it");
 }
 
+Settings SettingOptions::served(Settings file) const {
+  for (const SettingKey& key : setting_keys()) {
+    if (served_.contains(key.name) || !file.has(key.name)) continue;
+    if (key.group == SettingGroup::files) {
+      log_note(
+          fmt::format("{}`berth {}` does not write this file", file.place(key.name), command_));
+    }
+    unset_setting(file, key.name);
+  }
+  return file;
+}
+
 Settings SettingOptions::merged(Settings weakest) const {
   Settings own;
   if (!untrusted_.empty()) {
-    own =
-        load_settings((std::filesystem::path(".") / untrusted_).string(), SettingsTrust::untrusted);
+    own = served(load_settings((std::filesystem::path(".") / untrusted_).string(),
+                               SettingsTrust::untrusted));
   }
-  own.add(read_settings(config_));
+  if (!config_.empty()) own.add(served(read_file_or_lua(config_)));
+  own.add(served(environment_settings()));
   own.add(given);
   Settings settings = own.start ? settings_of_start(*own.start) : Settings();
   settings.add(weakest);

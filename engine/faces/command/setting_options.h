@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,9 @@
 
 namespace berth::command {
 
-/// A subcommand's model and settings. It outlives the parsing of the command line.
+/// A subcommand's model and settings: those that it has an option for, and those that `serve` names. In a file,
+/// which several commands may share, others are left out; a file that another command would write is told. It
+/// outlives the parsing of the command line.
 class SettingOptions {
  public:
   std::string model;
@@ -30,7 +33,13 @@ class SettingOptions {
   /// --config and --untrusted-config.
   void add_config(CLI::App& app);
   /// Removes the options of the problem that a run which measures refuses.
-  static void remove_simulated(CLI::App& app);
+  void remove_simulated(CLI::App& app);
+  /// Keys that count without an option.
+  void serve(std::initializer_list<std::string_view> keys);
+  /// Keys that say nothing in this run after all: files are read without them, and one on the command line is
+  /// a usage error, for this reason.
+  void leave_out(std::initializer_list<std::string_view> keys, const std::string& why);
+  void leave_out(SettingGroup group, const std::string& why, std::string_view but = {});
 
   /// All that is in force, the weakest first: `weakest`, --untrusted-config, --config, BERTH_CONFIG,
   /// the command line.
@@ -40,8 +49,12 @@ class SettingOptions {
                    std::vector<Input> more = {}) const;
 
  private:
+  [[nodiscard]] Settings served(Settings file) const;
+
+  std::string command_;
   std::string config_;
   std::string untrusted_;
+  std::set<std::string_view> served_;
 };
 
 /// The reason why keys of a search are left out where placements are named.

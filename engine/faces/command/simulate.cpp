@@ -25,8 +25,6 @@ int run_simulate(const SimulateOptions& options) {
   const StoredPlacement stored = read_placement(options.placement);
   CommandRun run(options.settings.merged(stored.settings));
   const Settings& settings = run.settings();
-  constexpr std::string_view kUnserved[] = {"evaluator"};
-  refuse_unserved(settings, "`berth simulate`", kUnserved);
   require_cluster(settings);
   const PlanTargets plans(settings);
   std::vector<Target> targets;
@@ -68,7 +66,7 @@ void add_simulate(CLI::App& app, Action& chosen) {
       "a berth.placement/1 file, as `berth place -o` writes it; machine, dimensions, costs and "
       "constraints are as it says where nothing else is said")
       ->required();
-  add_write(*sub, settings.given);
+  add_write(*sub, settings);
   settings.add(*sub, {"annotate", "trace", "svg", "report"});
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(

@@ -178,7 +178,7 @@ void add_tune(CLI::App& app, Action& chosen) {
   add_file(*sub, "--record", options->record,
            "keep every measurement in this file; the same command goes on from it");
   settings.add(*sub, SettingGroup::problem);
-  SettingOptions::remove_simulated(*sub);
+  settings.remove_simulated(*sub);
   settings.add(*sub, {"seed", "threads", "budget", "report", "log"});
   settings.add_config(*sub);
   sub->add_flag("--json", options->json, "print one JSON object on standard output");

@@ -126,6 +126,9 @@ struct SettingKey {
 /// Error(invalid_argument) for a key without such a form and for a text that is no value of it.
 BERTH_EXPORT void set_setting(Settings& settings, std::string_view key, const std::string& text);
 
+/// Takes the key's value out. Throws Error(invalid_argument) for an unknown key.
+BERTH_EXPORT void unset_setting(Settings& settings, std::string_view key);
+
 /// Whose settings they are.
 enum class SettingsTrust {
   own,

@@ -196,6 +196,13 @@ void set_setting(Settings& settings, std::string_view key, const std::string& te
   visit(row, settings, [&](auto& value) { parse(text, row, value); });
 }
 
+void unset_setting(Settings& settings, std::string_view key) {
+  const KeyRow& row = key_row(key);
+  if (std::holds_alternative<Batch>(row.field)) settings.load.dims.erase("*");
+  visit(row, settings, [](auto& value) { value = {}; });
+  settings.origins.erase(row.key.name);
+}
+
 Settings parse_settings(std::string_view json, const std::string& origin, SettingsTrust trust) {
   const Json document = parse_json(json, origin);
   // A line says nothing of a text that has one.
@@ -325,8 +332,7 @@ Settings settings_of(const Settings& settings, std::span<const SettingGroup> gro
   Settings part = settings;
   for (const KeyRow& row : key_rows()) {
     if (std::find(groups.begin(), groups.end(), row.key.group) != groups.end()) continue;
-    visit(row, part, [](auto& value) { value = {}; });
-    part.origins.erase(row.key.name);
+    unset_setting(part, row.key.name);
   }
   return part;
 }
