@@ -10,6 +10,7 @@
 #include "berth/error.h"
 #include "onnx/dim_expression.h"
 #include "onnx/types.h"
+#include "support/sizes.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -80,10 +81,16 @@ class DimBinder {
 
   void run() {
     collect();
-    bind_given_dims();
-    bind_given_shapes();
-    if (const auto batch = options_.dims.find(kEveryFirst); batch != options_.dims.end()) {
-      bind_batch(batch->second);
+    std::set<int> strengths = {0};
+    for (const auto& [name, weakness] : options_.weakness) strengths.insert(weakness);
+    for (const int weakness : strengths) {
+      weakness_ = weakness;
+      bind_given_dims();
+      bind_given_shapes();
+      const auto batch = options_.dims.find(kEveryFirst);
+      if (is_bound_now("dims.", kEveryFirst) && batch != options_.dims.end()) {
+        bind_batch(batch->second);
+      }
     }
     solve_given_expressions();
     bind_the_rest();
@@ -91,6 +98,7 @@ class DimBinder {
     for_all_shapes(*model_.proto->mutable_graph(),
                    [&](TensorShapeProto& shape) { model_.dims.substitute(shape); });
     settle_inputs();
+    if (!options_.weakness.empty()) model_.sizes = settled_sizes();
   }
 
  private:
@@ -101,6 +109,9 @@ class DimBinder {
     return {names.begin(), names.end()};
   }
   bool is_initializer(const std::string& name) const { return initializers_.contains(name); }
+  bool is_bound_now(const char* key, const std::string& name) const {
+    return frontend::weakness_of(options_, key + name) == weakness_;
+  }
 
   void collect();
   void collect_expressions();
@@ -109,11 +120,13 @@ class DimBinder {
   void bind_given_shapes();
   void bind_shape(const std::string& input, TensorShapeProto& shape,
                   const std::vector<std::int64_t>& given);
-  void bind(const std::string& name, std::int64_t value);
+  std::int64_t bind(const std::string& name, std::int64_t value);
+  SettledSizes settled_sizes() const;
   void bind_batch(std::int64_t value);
   std::string other_ways(std::int64_t value) const;
   void solve_given_expressions();
   void solve(const std::string& name, const DimExpression& expression, std::int64_t whole);
+  bool yields(const std::string& name, const DimExpression& expression) const;
   std::vector<std::string> open_symbols(const DimExpression& expression) const;
   void settle_inputs();
   void bind_the_rest();
@@ -135,6 +148,11 @@ class DimBinder {
   std::map<std::string, DimExpression> expressions_;  // of all_dims_, those that are computed
   std::map<std::string, std::string> computed_in_;    // symbols, and an expression of theirs
   std::map<std::string, std::int64_t> bound_;
+  int weakness_ = 0;                        // of the sources whose sizes are bound now
+  std::map<std::string, int> weakness_of_;  // of those that bound the names in bound_
+  std::map<std::pair<std::string, int>, int>
+      closed_;  // dimensions of inputs that were given, by weakness
+  bool batch_gave_way_ = false;
   std::set<std::string> defaulted_;
   std::vector<std::string> unnamed_;
 };
@@ -225,16 +243,19 @@ std::vector<std::string> DimBinder::what_inputs_name() const {
   return listed(symbols);
 }
 
-void DimBinder::bind(const std::string& name, std::int64_t value) {
+// Returns the size that counts: a stronger source may have given another one.
+std::int64_t DimBinder::bind(const std::string& name, std::int64_t value) {
   if (value < 0 || value > kMaxDim) {
     refuse(cat("dimension '", readable(name), "' cannot be ", value, "; give a size from 0 to ",
                kMaxDim));
   }
   const auto [entry, is_new] = bound_.emplace(name, value);
-  if (!is_new && entry->second != value) {
+  if (is_new) weakness_of_[name] = weakness_;
+  if (!is_new && entry->second != value && weakness_of_[name] == weakness_) {
     refuse(cat("dimension '", readable(name), "' is given both as ", entry->second, " and as ",
                value, "; give it once"));
   }
+  return entry->second;
 }
 
 // Names of nodes in bodies and functions have those around them in front.
@@ -246,7 +267,7 @@ bool DimBinder::names_loop(const std::string& name) const {
 
 void DimBinder::bind_given_dims() {
   for (const auto& [name, value] : options_.dims) {
-    if (name == kEveryFirst) continue;
+    if (name == kEveryFirst || !is_bound_now("dims.", name)) continue;
     if (!all_dims_.contains(name) && !computed_in_.contains(name)) {
       if (names_loop(name) && value >= 0 && value <= kMaxDim) continue;
       refuse(cat("the model has no dimension named '", readable(name), "'; ",
@@ -286,6 +307,14 @@ std::vector<std::string> DimBinder::open_symbols(const DimExpression& expression
   return open;
 }
 
+// Whether a size of the expression as a whole comes from a weaker source than one of its symbols' sizes.
+bool DimBinder::yields(const std::string& name, const DimExpression& expression) const {
+  const auto& symbols = expression.symbols();
+  return std::any_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
+    return weakness_of_.at(symbol) < weakness_of_.at(name);
+  });
+}
+
 void DimBinder::solve(const std::string& name, const DimExpression& expression,
                       std::int64_t whole) {
   const std::vector<std::string> open = open_symbols(expression);
@@ -297,7 +326,9 @@ void DimBinder::solve(const std::string& name, const DimExpression& expression,
   };
   if (open.empty()) {
     const auto follows = with(0);
-    if (follows && *follows != whole) {
+    if (follows && *follows != whole && yields(name, expression)) {
+      bound_.erase(name);
+    } else if (follows && *follows != whole) {
       refuse(cat("dimension '", readable(name), "' is given as ", whole, " and comes to ", *follows,
                  " from the sizes given; give it once"));
     }
@@ -341,8 +372,9 @@ void DimBinder::bind_batch(std::int64_t value) {
     auto& first = *shape->mutable_dim(0);
     if (!is_named(first)) {
       first.set_dim_value(value);
-    } else if (!is_expression(first.dim_param())) {
-      bind(first.dim_param(), value);
+      closed_[{input.name(), 0}] = weakness_;
+    } else if (!is_expression(first.dim_param()) && bind(first.dim_param(), value) != value) {
+      batch_gave_way_ = true;
     }
   }
 }
@@ -358,9 +390,14 @@ void DimBinder::bind_shape(const std::string& input, TensorShapeProto& shape,
   for (int i = 0; i < shape.dim_size(); ++i) {
     auto& dim = *shape.mutable_dim(i);
     const std::int64_t value = given[static_cast<std::size_t>(i)];
+    const auto closed = closed_.find({input, i});
+    if (closed != closed_.end() && closed->second < weakness_) continue;
     if (is_named(dim)) {
-      bind(dim.dim_param(), value);
-    } else if (dim.has_dim_value() && dim.dim_value() >= 0 && dim.dim_value() != value) {
+      dim.set_dim_value(bind(dim.dim_param(), value));
+      closed_[{input, i}] = weakness_;
+      continue;
+    }
+    if (dim.has_dim_value() && dim.dim_value() >= 0 && dim.dim_value() != value) {
       refuse(cat("dimension ", i, " of input '", readable(input), "' is ", dim.dim_value(),
                  " in the model and ", value,
                  " in the shape given; export the model with a dynamic "
@@ -371,8 +408,26 @@ void DimBinder::bind_shape(const std::string& input, TensorShapeProto& shape,
   }
 }
 
+// The user's sizes, those that gave way with the values that count. A batch that counts for some inputs alone becomes
+// their shapes.
+SettledSizes DimBinder::settled_sizes() const {
+  SettledSizes sizes{options_.dims, options_.shapes};
+  for (auto& [name, size] : sizes.dims) size = model_.dims.value_of(name).value_or(size);
+  if (batch_gave_way_) sizes.dims.erase(kEveryFirst);
+  for (const auto& input : model_.proto->graph().input()) {
+    const bool batched = batch_gave_way_ && closed_.contains({input.name(), 0});
+    if (!batched && !options_.shapes.contains(input.name())) continue;
+    std::vector<std::int64_t>& shape = sizes.shapes[input.name()];
+    shape.clear();
+    for (const auto& dim : input.type().tensor_type().shape().dim())
+      shape.push_back(dim.dim_value());
+  }
+  return sizes;
+}
+
 void DimBinder::bind_given_shapes() {
   for (const auto& [name, given] : options_.shapes) {
+    if (!is_bound_now("shapes.", name)) continue;
     for (const std::int64_t dim : given) {
       if (dim < 0 || dim > kMaxDim || given.size() > static_cast<std::size_t>(kMaxRank)) {
         refuse(cat("the shape given for '", readable(name), "' holds ", dim,

@@ -19,7 +19,9 @@ namespace berth::onnx_frontend {
 /// Names of Loops in LoadOptions::dims are left to inference.
 ///
 /// Throws Error(invalid_argument) for names of dimensions or inputs that the model does not have
-/// (listing those it has), and for values that contradict the model or are out of range.
+/// (listing those it has), and for values that contradict the model or are out of range. Of two that contradict
+/// each other the stronger one counts (LoadOptions::weakness); two of one strength are an error. What counts is
+/// in Model::sizes then.
 void bind_dims(Model& model, const LoadOptions& options);
 
 }  // namespace berth::onnx_frontend

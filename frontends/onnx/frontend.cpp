@@ -209,7 +209,7 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
 LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
                        const LoadOptions& options) {
   Loading loading = read_graph(bytes, path, options);
-  return {std::move(loading.graph), std::move(loading.notes)};
+  return {std::move(loading.graph), std::move(loading.notes), std::move(loading.model->sizes)};
 }
 
 LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> owner,
@@ -219,7 +219,7 @@ LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> o
   auto program = std::make_shared<const berth::Program>(
       make_executable(loading.program, loading.translation, std::move(loading.graph),
                       options.fetches, contents, loading.notes));
-  return {std::move(program), std::move(loading.notes)};
+  return {std::move(program), std::move(loading.notes), std::move(loading.model->sizes)};
 }
 
 OnnxFrontend::OnnxFrontend(const Options& /*options*/) {}

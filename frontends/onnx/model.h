@@ -15,6 +15,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "berth/frontend.h"
+
 namespace berth::onnx_frontend {
 
 /// Opset version by domain ("" = the standard one, also written "ai.onnx").
@@ -51,6 +53,8 @@ struct Model {
   std::unordered_set<std::string> open_inputs;
   /// Shapes that the user gave for what nodes of the main graph give, by name.
   std::map<std::string, std::vector<std::int64_t>> given_shapes;
+  /// The user's sizes as they count; none where no source is weaker than another.
+  std::optional<SettledSizes> sizes;
 
   // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;

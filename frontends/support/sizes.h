@@ -5,9 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "berth/frontend.h"
 #include "berth/graph.h"
 
 namespace berth::frontend {
+
+/// LoadOptions::weakness of a name.
+[[nodiscard]] inline int weakness_of(const LoadOptions& options, const std::string& name) {
+  const auto found = options.weakness.find(name);
+  return found == options.weakness.end() ? 0 : found->second;
+}
 
 /// Tensors, by id, that no shape is asked for. Empty: there are none of the kind.
 struct NotAsked {

@@ -23,8 +23,11 @@ class Bindings {
 
   /// Inputs whose first dimension is `stated` have the user's batch in its place.
   void replace_batch(std::int64_t stated) noexcept { stated_batch_ = stated; }
-  /// The batch that the user states, if any.
+  /// The batch that the user states, if any, and LoadOptions::weakness of its source.
   [[nodiscard]] std::optional<std::int64_t> batch() const noexcept { return batch_; }
+  [[nodiscard]] int weakness_of_batch() const noexcept { return weakness_of_batch_; }
+  /// The user's sizes as they count; none where no source is weaker than another.
+  [[nodiscard]] std::optional<SettledSizes> sizes() const;
 
   /// Replaces or completes the shape of input tensor `name` as the user states.
   void apply(const std::string& name, Value& value);
@@ -39,9 +42,14 @@ class Bindings {
   void finish(std::vector<std::string>& notes) const;
 
  private:
+  /// `shape`: the name of the shape that the user gives for it; empty = none.
+  void settle(const std::string& name, const std::string& shape, std::size_t axis, Value& value);
+
   std::string file_;
   const LoadOptions& options_;
   std::optional<std::int64_t> batch_, stated_batch_;
+  int weakness_of_batch_ = 0;
+  SettledSizes sizes_;
   std::set<std::string> inputs_;
   std::set<std::string> open_;  // dimensions that stay open
   std::set<std::string> dims_;  // all that may be bound

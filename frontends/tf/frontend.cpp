@@ -165,6 +165,7 @@ struct Reading {
   std::vector<std::string> notes;
   Unknowns unknown;
   std::optional<FixedBatch> fixed;  ///< where the batch is the user's and not the file's
+  std::optional<SettledSizes> sizes;
 };
 
 /// Placeholders that are parameters: those whose shape the file fixes where the user says so; those
@@ -252,6 +253,7 @@ class Shapes {
     LoadOptions options = options_;
     options.dims.erase("batch");
     options.dims["*"] = probe;
+    options.weakness["dims.*"] = context_.bindings.weakness_of_batch();
     Bindings bindings(options, library_.source.file);
     bindings.replace_batch(sites.size);
     InferenceContext context = context_of(bindings);
@@ -311,6 +313,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   reading->program =
       Shapes(library, selection, options, context).infer(reading->inferred, reading->fixed);
   bindings.finish(notes);
+  reading->sizes = bindings.sizes();
   if (!bindings.batch()) reading->fixed.reset();
   if (reading->fixed && !again) {
     known = std::make_shared<const TensorFlowFrontend::Known>(TensorFlowFrontend::Known{
@@ -379,6 +382,7 @@ LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
   std::unique_ptr<Reading> reading = read(model, options, known_);
   LoadedModel loaded;
   loaded.notes = std::move(reading->notes);
+  loaded.sizes = std::move(reading->sizes);
   const Unknowns unknown = std::move(reading->unknown);
   GraphBuilder builder = describe(*reading, model);
   // Building the graph takes as much again as the file and all that was made of it.
@@ -395,6 +399,7 @@ LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& mode
   std::shared_ptr<const Graph> graph = naming(model, [&] { return builder.build(); });
   LoadedProgram loaded;
   loaded.notes = std::move(reading->notes);
+  loaded.sizes = std::move(reading->sizes);
   note_unknowns(*graph, reading->unknown, loaded.notes);
   const SavedValues saved = find_saved_values(*reading->file, *reading->library, reading->program);
   loaded.notes.insert(loaded.notes.end(), saved.notes.begin(), saved.notes.end());

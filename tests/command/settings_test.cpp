@@ -3,6 +3,7 @@
 #include <set>
 
 #include "berth.h"
+#include "support/data.h"
 #include "support/format_page.h"
 
 namespace berth::test {
@@ -133,6 +134,28 @@ TEST_CASE("what says nothing of a run is refused on the command line, and left o
   CHECK(ran(explain, {"--config", "s.json", "--bound", "none"}).status == 0);
   CHECK(ran(shown, {"--config", "s.json"}).status == 0);
   CHECK(ran(found, {"--config", "s.json", "--policy", "single"}).status == 0);
+}
+
+TEST_CASE("a batch of the command line counts over a size that a placement or a file says") {
+  const Workplace work;
+  const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
+  work.write_text("s.json", R"({"format": "berth.settings/1", "dims": {"batch": 8}})");
+  const ProcessResult placed = work.berth({"place", cnn, "--cluster", "k80x2", "--policy", "single",
+                                           "--config", "s.json", "--batch", "2", "-o", "p.json"});
+  if (placed.err.find("no frontend") != std::string::npos) return;  // built without ONNX
+  CHECK(placed.err == "");
+  CHECK(Json::parse(file_text(work / "p.json"))["settings"]["dims"]["batch"] == 2);
+  const auto simulated = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"simulate", cnn, "--placement", "p.json", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return work.berth_json(all)["runtime_us"].get<double>();
+  };
+  const double by_name = simulated({"--dim", "batch=512"});
+  CHECK(by_name > simulated({}));
+  CHECK(simulated({"--batch", "512"}) == by_name);
+  CHECK(simulated({"--shape", "image=512x3x32x32"}) == by_name);
+  const ProcessResult twice = work.berth({"inspect", cnn, "--batch", "2", "--dim", "batch=3"});
+  CHECK(twice.err.find("is given both as") != std::string::npos);
 }
 
 TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than both") {

@@ -29,6 +29,9 @@ struct LoadOptions {
   /// Shapes by name: of inputs, for dimensions without a name, and of any other tensor whose shape
   /// does not follow from what the file holds. One that contradicts what follows is an error.
   std::map<std::string, std::vector<std::int64_t>> shapes;
+  /// How weak the source of a size is, by "dims.NAME" or "shapes.NAME"; absent = 0, the strongest. Where two say
+  /// the same dimension, the stronger one counts; two of one strength that differ are an error.
+  std::map<std::string, int, std::less<>> weakness;
   /// Names of ops or tensors to compute; only what they need is loaded. Empty = the outputs that
   /// the file declares, or the training step if it has one. An unknown name is an error.
   std::vector<std::string> fetches;
@@ -59,17 +62,25 @@ struct LoadOptions {
 /// "2/8": two of eight. Throws Error(invalid_argument) for any other text.
 [[nodiscard]] BERTH_EXPORT LoadOptions::Experts experts_from_text(std::string_view text);
 
+/// The sizes of LoadOptions as they count: those that gave way to stronger ones have these' values.
+struct SettledSizes {
+  std::map<std::string, std::int64_t> dims;
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+};
+
 struct LoadedModel {
   std::shared_ptr<const Graph> graph;
   /// Warnings for the user: a newer opset than is known, assumed defaults,
   /// unknown op types, the number of tensors without a size.
   std::vector<std::string> notes;
+  std::optional<SettledSizes> sizes = {};  ///< where some gave way
 };
 
 struct LoadedProgram {
   std::shared_ptr<const Program> program;
   /// As LoadedModel::notes.
   std::vector<std::string> notes;
+  std::optional<SettledSizes> sizes = {};  ///< as LoadedModel::sizes
 };
 
 struct LoadedCosts {

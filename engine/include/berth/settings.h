@@ -102,7 +102,8 @@ struct BERTH_EXPORT Settings {
 
   /// Values of `stronger` replace those here. Options belong to their policy: where `stronger` names
   /// another, those here are left out. One cluster or seed replaces several, and several one.
-  /// Constraints of both hold.
+  /// Constraints of both hold. Sizes of `stronger` count where both say the same dimension of the model,
+  /// whichever of batch, dims and shapes says it.
   void add(const Settings& stronger);
   /// Whether the key has a value. Throws Error(invalid_argument) for an unknown key.
   [[nodiscard]] bool has(std::string_view key) const;

@@ -60,9 +60,14 @@ std::vector<std::vector<DeviceId>> near_groups(const Cluster& cluster, std::size
 ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Settings& settings,
                              std::shared_ptr<const Cluster> cluster)
     : engine_(engine), model_(model), settings_(settings), cluster_(std::move(cluster)) {
+  int weakness_of_key = 0;
   for (const char* const key : {"*", "batch"}) {
     const auto stated = settings.load.dims.find(key);
     if (stated == settings.load.dims.end()) continue;
+    const auto weak = settings.load.weakness.find(cat("dims.", key));
+    const int weakness = weak == settings.load.weakness.end() ? 0 : weak->second;
+    if (batch_ > 0 && weakness > weakness_of_key) continue;
+    weakness_of_key = weakness;
     key_ = key;
     batch_ = stated->second;
   }
@@ -121,6 +126,7 @@ const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
   const auto began = std::chrono::steady_clock::now();
   LoadOptions options = settings_.load;
   options.dims[key_] = samples;
+  options.weakness.erase("dims." + key_);
   SizedModel sized;
   try {
     sized.graph = load_by(engine_, frontend_, model_, options).graph;

@@ -113,6 +113,25 @@ void read_key(const JsonReader& root, const KeyRow& row, Settings& settings) {
   }
 }
 
+/// Sizes by the names that LoadOptions::weakness has for them.
+std::vector<std::string> names_of_sizes(const LoadOptions& load) {
+  std::vector<std::string> names;
+  for (const auto& [name, size] : load.dims) names.push_back("dims." + name);
+  for (const auto& [name, shape] : load.shapes) names.push_back("shapes." + name);
+  return names;
+}
+
+/// Ranks the sizes of `load` behind those of `stronger`, which are about to be added.
+void weaken(LoadOptions& load, const LoadOptions& stronger) {
+  const std::vector<std::string> strong = names_of_sizes(stronger);
+  if (strong.empty()) return;
+  int ranks = 1;
+  for (const auto& [name, rank] : stronger.weakness) ranks = std::max(ranks, rank + 1);
+  for (const std::string& name : names_of_sizes(load)) load.weakness[name] += ranks;
+  for (const std::string& name : strong) load.weakness.erase(name);
+  for (const auto& [name, rank] : stronger.weakness) load.weakness[name] = rank;
+}
+
 /// A name that a file gives, as seen from the program.
 std::string beside(const std::filesystem::path& file, const std::string& name, bool always) {
   if ((!always && !names_file(name)) || std::filesystem::path(name).is_absolute()) return name;
@@ -155,6 +174,7 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 }
 
 void Settings::add(const Settings& stronger) {
+  weaken(load, stronger.load);
   if (stronger.policy && stronger.policy != policy) {
     for (const auto& [name, value] : options) origins.erase("options." + name);
     options.clear();

@@ -340,6 +340,15 @@ std::shared_ptr<const Cluster> measured_cluster(const Backend& backend, const Se
                   "; give the cluster file that `berth profile` wrote for it, or none"));
 }
 
+/// With the sizes as the model has them, so that what is stored with a placement does not contradict itself.
+Settings settled(Settings settings, const std::optional<SettledSizes>& sizes) {
+  if (!sizes) return settings;
+  settings.load.dims = sizes->dims;
+  settings.load.shapes = sizes->shapes;
+  settings.load.weakness.clear();
+  return settings;
+}
+
 Task load_measured(Engine& engine, const std::string& model, const Settings& settings,
                    const RunHooks& hooks) {
   constexpr std::string_view kSimulated[] = {"tool", "within", "soft", "replicate"};
@@ -353,7 +362,8 @@ Task load_measured(Engine& engine, const std::string& model, const Settings& set
     return engine.load_program(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, loaded.program->graph, cluster, settings, {}, hooks.placed);
+  Task task = pose(engine, loaded.program->graph, cluster, settled(settings, loaded.sizes), {},
+                   hooks.placed);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   for (std::string& note : backend->notes()) task.notes.push_back(std::move(note));
   task.backend = std::move(backend);
@@ -387,8 +397,8 @@ Task load_simulated(Engine& engine, const std::string& model, const Settings& se
     return engine.load(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed,
-                   /*may_carry=*/true);
+  Task task = pose(engine, std::move(loaded.graph), std::move(cluster),
+                   settled(settings, loaded.sizes), {}, hooks.placed, /*may_carry=*/true);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   return task;
 }

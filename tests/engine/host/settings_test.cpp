@@ -180,6 +180,33 @@ TEST_CASE("the stronger wins key by key; options and plurals follow their own ru
   CHECK(settings.place("policy").empty());
 }
 
+TEST_CASE("sizes of a weaker source are ranked behind those of a stronger one") {
+  Settings stored = parsed(R"(, "dims": {"batch": 2, "seq": 5}, "shapes": {"x": [2, 3]})");
+  Settings file = parsed(R"(, "batch": 4, "dims": {"seq": 6})");
+  Settings given;
+  given.seed = 3;  // no size: nothing gives way to it
+  file.add(given);
+  CHECK(file.load.weakness.empty());
+  given.load.shapes["x"] = {8, 3};
+  stored.add(file);
+  stored.add(given);
+  CHECK(stored.load.dims ==
+        std::map<std::string, std::int64_t>{{"*", 4}, {"batch", 2}, {"seq", 6}});
+  const std::map<std::string, int, std::less<>> weakness = {
+      {"dims.batch", 2}, {"dims.*", 1}, {"dims.seq", 1}};
+  CHECK(stored.load.weakness == weakness);
+}
+
+TEST_CASE("files that are read are those that no preset is, with options that may name one") {
+  const Settings settings = parsed(
+      R"(, "cluster": "k80x4", "costs": "mine", "policies": ["heft", "./own.lua"], "start": "p",
+         "op_rules": "rules", "output": "out.json", "options": {"weights": "w", "moves": 3})");
+  std::vector<std::string> files;
+  for (const NamedFile& file : files_read(settings)) files.push_back(file.key + "=" + file.path);
+  CHECK(files == std::vector<std::string>{"costs=mine", "policies=./own.lua", "start=p",
+                                          "op_rules=rules", "options.weights=w"});
+}
+
 TEST_CASE("untrusted settings choose, but open and write nothing") {
   CHECK(parsed(R"(, "cluster": "k80x4", "policy": "heft", "options": {"a": 1, "d": "gpu:0"},
                 "seed": 1, "fallbacks": ["topo"], "constraints": [{"pin": "a", "to": "gpu:0"}])",

@@ -206,6 +206,40 @@ TEST_CASE("the shape of any tensor can be given, and must fit what follows") {
   });
 }
 
+TEST_CASE("of two sizes of a dimension the stronger source's counts, whichever way it is said") {
+  struct Row {
+    LoadOptions options;
+    std::string y;
+    SettledSizes sizes;
+  };
+  const Row rows[] = {
+      {{{{"*", 3}, {"batch", 2}, {"seq", 5}}, {}, {{"dims.batch", 1}, {"dims.seq", 1}}},
+       "f32[3,6]",
+       {{{"*", 3}, {"batch", 3}, {"seq", 5}}, {}}},
+      {{{{"batch", 2}, {"past", 4}}, {{"x", {3, 5}}}, {{"dims.batch", 1}, {"dims.past", 1}}},
+       "f32[3,9]",
+       {{{"batch", 3}, {"past", 4}}, {{"x", {3, 5}}}}},
+      {{{{"batch", 3}}, {{"x", {2, 5}}}, {{"shapes.x", 2}}},
+       "f32[3,6]",
+       {{{"batch", 3}}, {{"x", {3, 5}}}}},
+      {{{{"*", 2}, {"batch", 3}}, {}, {{"dims.*", 1}}}, "f32[3,2]", {{{"batch", 3}}, {}}},
+  };
+  ModelFolder models;
+  for (const Row& row : rows) {
+    CAPTURE(row.y);
+    const LoadedModel model = models.load(parse_graph(kGraph), row.options);
+    CHECK(type_text(*model.graph, "y") == row.y);
+    REQUIRE(model.sizes);
+    CHECK(model.sizes->dims == row.sizes.dims);
+    CHECK(model.sizes->shapes == row.sizes.shapes);
+  }
+  const LoadedModel unnamed =
+      models.load(parse_graph("g (float[?,3] x, float[b,3] z) => (y) { y = Add(x, z) }"),
+                  {{{"*", 4}}, {{"x", {2, 3}}}, {{"shapes.x", 1}}});
+  CHECK(type_text(*unnamed.graph, "y") == "f32[4,3]");
+  CHECK(unnamed.sizes->shapes.at("x") == std::vector<std::int64_t>{4, 3});
+}
+
 TEST_CASE("mistakes are told with what the model has") {
   struct Mistake {
     LoadOptions options;

@@ -187,6 +187,26 @@ TEST_CASE("open dimensions are bound by name") {
     CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{2, 2, 2});
     CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{4, 4});
   }
+  SUBCASE("the batch over a weaker shape, and over a weaker size of its own") {
+    options.dims = {{"*", 8}, {"z/0", 9}};
+    options.shapes = {{"x", {2, 7, 3}}};
+    options.weakness = {{"shapes.x", 1}, {"dims.z/0", 2}};
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{8, 7, 3});
+    CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{8, 5});
+    CHECK(model.sizes->shapes.at("x") == std::vector<std::int64_t>{8, 7, 3});
+    CHECK(model.sizes->dims.at("z/0") == 8);
+  }
+  SUBCASE("a shape over weaker names, and one name of the batch over the other") {
+    options.dims = {{"batch", 4}, {"*", 8}, {"x/1", 6}};
+    options.shapes = {{"x", {2, 7, 3}}};
+    options.weakness = {{"dims.*", 2}, {"dims.batch", 1}, {"dims.x/1", 1}};
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{2, 7, 3});
+    CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{4, 5});
+    CHECK(model.sizes->dims ==
+          std::map<std::string, std::int64_t>{{"*", 4}, {"batch", 4}, {"x/1", 7}});
+  }
   SUBCASE("an unknown name lists the known ones") {
     options.dims = {{"length", 8}};
     expect_error(ErrorCode::invalid_argument, {"'length'", "'batch'", "'x/1'", "--batch 8"},
