@@ -180,6 +180,16 @@ TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than bot
   CHECK(from.at("seed").starts_with("BERTH_CONFIG"));
   CHECK(from.at("cluster").ends_with("s.json: line 2"));
   CHECK(from.at("objective") == "default");
+
+  work.write_text("sizes.json",
+                  "{\"format\": \"berth.settings/1\",\n\"dims\": {\"x\": 1},\n"
+                  "\"shapes\": {\"in\": [2]}}");
+  work.settings.environment = {R"(BERTH_CONFIG={"format": "berth.settings/1", "dims": {"y": 9}})"};
+  const Json sizes = work.berth_json({"config", "--config", "sizes.json", "--json"});
+  for (const Json& line : sizes["settings"]) from[line["key"]] = line["from"];
+  CHECK(from.at("dims.x").ends_with("sizes.json: line 2"));
+  CHECK(from.at("dims.y").starts_with("BERTH_CONFIG"));
+  CHECK(from.at("shapes.in").ends_with("sizes.json: line 3"));
 }
 
 TEST_CASE("a Lua config's own machine places, and config says where it is described") {

@@ -195,6 +195,7 @@ void Settings::add(const Settings& stronger) {
         row.field);
   }
   for (const auto& [name, value] : stronger.options) origins.erase("options." + name);
+  for (const std::string& name : names_of_sizes(stronger.load)) origins.erase(name);
   for (const auto& [key, origin] : stronger.origins) origins[key] = origin;
 }
 
@@ -246,6 +247,9 @@ Settings parse_settings(std::string_view json, const std::string& origin, Settin
   }
   for (const auto& [name, value] : settings.options) {
     settings.origins["options." + name] = from("options." + name);
+  }
+  for (const std::string& name : names_of_sizes(settings.load)) {
+    if (name != "dims.*") settings.origins[name] = from(name);
   }
   for (std::size_t i = 0; i < settings.constraints.size(); ++i) {
     std::string& text = settings.constraints[i].text;
