@@ -294,7 +294,8 @@ function berth.backend(name, options) end
 ---that registers a policy.
 ---@param name string
 ---@param options? table<string, boolean | number | string> of the policy (see `berth.plugins`), and
----`seed`, the default seed of `policy:place`
+---`seed`, the default seed of `policy:place`. Where they name none, seed and `moves` are those of BERTH_CONFIG
+---and --config
 ---@return berth.Policy
 function berth.policy(name, options) end
 

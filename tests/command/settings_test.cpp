@@ -136,6 +136,25 @@ TEST_CASE("what says nothing of a run is refused on the command line, and left o
   CHECK(ran(found, {"--config", "s.json", "--policy", "single"}).status == 0);
 }
 
+TEST_CASE("a script's policies take seed and moves of the settings where it names none") {
+  const Workplace work;
+  work.write_text("s.json", R"({"format": "berth.settings/1", "seed": 5, "moves": 3})");
+  work.write_text("seeds.lua",
+                  "local berth = require 'berth'\n"
+                  "local problem = berth.problem { graph = berth.load 'diamond.graph.json',\n"
+                  "  cluster = 'pair.cluster.json' }\n"
+                  "local random = berth.policy('random', { samples = 1 })\n"
+                  "io.write(select(2, random:place(problem)).seed, ' ',\n"
+                  "  select(2, random:place(problem, { seed = 2 })).seed, ' ',\n"
+                  "  select(2, berth.policy('random', { seed = 4 }):place(problem)).seed, ' ',\n"
+                  "  berth.policy('mcmc'):options().moves, ' ',\n"
+                  "  berth.policy('mcmc', { moves = 9 }):options().moves, '\\n')\n");
+  const ProcessResult ran = work.berth({"run", "--config", "s.json", "seeds.lua"});
+  if (ran.err.find("built without Lua") != std::string::npos) return;
+  CHECK(ran.err == "");
+  CHECK(ran.out == "5 2 4 3 9\n");
+}
+
 TEST_CASE("a batch of the command line counts over a size that a placement or a file says") {
   const Workplace work;
   const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();

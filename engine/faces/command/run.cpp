@@ -59,7 +59,8 @@ void add_run(CLI::App& app, Action& chosen) {
       ->type_name("");
   sub->add_option("ARGS", options->args, "arguments of the script: its `...`")->type_name("");
   add_file(*sub, "--config", options->config,
-           "a file of settings that hold where the script names nothing itself");
+           "a file of settings that hold where the script names nothing itself: of the search, "
+           "policy:place takes seed, threads, budget, moves and bound, and berth.place all");
   sub->add_option(
          "--threads", options->threads,
          "threads of its policies and evaluators where it names no number; default: all cores")

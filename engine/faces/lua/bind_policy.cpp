@@ -27,9 +27,21 @@ const PlaceContext& ContextObject::get() const {
 
 namespace {
 
+/// The limit of moves of the settings in force, for a policy that counts them.
+void add_moves(State& state, const std::string& name, OptionTexts& options) {
+  if (!state.settings.moves || state.policies.contains(name)) return;
+  for (const PluginInfo& plugin : state.engine.plugins()) {
+    if (plugin.kind != PluginKind::policy || plugin.name != name) continue;
+    for (const auto& option : plugin.options) {
+      if (option.name == "moves") options.try_emplace("moves", *state.settings.moves);
+    }
+  }
+}
+
 int make(Call& call) {
   auto object = std::make_shared<PolicyObject>();
   object->name = call.argument(1, "name").text();
+  object->seed = call.state.settings.seed.value_or(0);
   if (const Value options = call.argument(2, "options"); options.present()) {
     object->options = options.options();
     if (const auto seed = object->options.find("seed"); seed != object->options.end()) {
@@ -41,6 +53,7 @@ int make(Call& call) {
       object->options.erase(seed);
     }
   }
+  add_moves(call.state, object->name, object->options);
   object->policy = make_policy(call.state, object->name, object->options);
   return call.made(std::move(object));
 }
