@@ -23,6 +23,7 @@ class SpreadPolicy : public Policy {
   explicit SpreadPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     return repair_placement(problem, evaluator, spread(problem, spread_devices(problem, hosts_)),
@@ -45,6 +46,7 @@ class ListPolicy : public Policy {
         contention_(options.boolean("contention")),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);

@@ -44,6 +44,7 @@ class DpPolicy final : public Policy {
   explicit DpPolicy(const Options& options)
       : ideals_(options.integer("ideals")), pairs_(options.integer("pairs")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     PolicyAnswer answer = best_split(evaluator, context);
     note_idle(evaluator, answer);

@@ -113,6 +113,7 @@ class ExpertPolicy final : public Policy {
         hosts_(options.boolean("hosts")),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);

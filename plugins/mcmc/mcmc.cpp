@@ -103,6 +103,7 @@ class McmcPolicy final : public Policy {
         hosts_(options.boolean("hosts")),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);

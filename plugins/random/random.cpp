@@ -80,6 +80,7 @@ class RandomPolicy final : public Policy {
         hosts_(options.boolean("hosts")),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Choices choices(problem, hosts_);

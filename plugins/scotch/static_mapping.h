@@ -31,6 +31,7 @@ class BERTH_EXPORT ScotchPolicy : public Policy {
   /// `hosts`: host devices take part; otherwise they get only what nothing else can run.
   ScotchPolicy(const Options& options, bool hosts);
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
 
  private:

@@ -15,6 +15,7 @@ class SinglePolicy final : public Policy {
  public:
   explicit SinglePolicy(const Options& options) : device_(options.text("device")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Cluster& cluster = problem.cluster();

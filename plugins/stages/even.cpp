@@ -15,6 +15,7 @@ class EvenPolicy final : public Policy {
   explicit EvenPolicy(const Options& options)
       : equal_(options.text("by") == "layers"), repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);

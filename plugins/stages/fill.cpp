@@ -18,6 +18,7 @@ class FillPolicy final : public Policy {
         host_first_(options.text("hosts") == "first"),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);

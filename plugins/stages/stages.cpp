@@ -241,6 +241,7 @@ class StagesPolicy final : public Policy {
         within_(options.real("within")),
         repair_(options.boolean("repair")) {}
 
+  [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);

@@ -45,6 +45,12 @@ TEST_CASE("settings that change nothing in this run are said") {
   CHECK_FALSE(noted({"--in-flight", "4", "--objective", "throughput"}, kSteps));
   CHECK(noted({"--backend", "cpu"}, kBackend));
   CHECK_FALSE(noted({}, kBackend));
+  const char* const kStart = "policy 'single' begins with nothing, so that the placement to start";
+  CHECK(noted({"--start", "split.json"}, kStart));
+  CHECK_FALSE(noted({}, kStart));
+  const char* const kMoves = "policy 'single' counts no moves";
+  CHECK(noted({"--moves", "5"}, kMoves));
+  CHECK_FALSE(noted({}, kMoves));
 }
 
 TEST_CASE(

@@ -128,7 +128,7 @@ TEST_CASE("a search starts from a placement that is given") {
                   "a.=gpu:1", "--inputs", "any", "--policy", "single", "-o", "made.json"});
   REQUIRE(made.status == 0);
   const Json further =
-      work.berth_json({"place", "diamond.graph.json", "--start", "made.json", "--policy", "mcmc",
+      work.berth_json({"place", "diamond.graph.json", "--start", "made.json", "--policy", "auto",
                        "--moves", "50", "-o", "further.json", "--json"});
   CHECK(further["cluster"] == "pair");
   CHECK(Json::parse(file_text(work / "further.json"))["assignment"]["a1"] == "gpu:1");

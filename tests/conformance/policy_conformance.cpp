@@ -254,6 +254,30 @@ TEST_CASE("policies: placements are valid, feasible or reported, and depend on t
   }
 }
 
+TEST_CASE("policies: one that says that it begins with nothing finds the same with a start") {
+  int count = 0;
+  for (const PluginInfo& info : policies()) {
+    CAPTURE(info.name);
+    for (const Case& c : cases()) {
+      CAPTURE(c.name);
+      const auto problem = problem_of(c, Objective::latency, Semantics::dataflow);
+      const auto policy = make_policy(info.name, options_for(info.name, *problem));
+      if (policy->takes_starts()) break;
+      ++count;
+      const Placement without = place_or_report(info.name, problem, 1, 5, kNeverStop);
+      if (without.empty()) continue;
+      // Another good one, for a policy that would rather begin with it.
+      const Placement other = place_or_report("auto", problem, 1, 5, kNeverStop);
+      PlaceContext context;
+      context.seed = 5;
+      if (!other.empty()) context.initial = {other};
+      const auto evaluator = make_simulation_evaluator(problem, 1);
+      CHECK(place(*policy, *evaluator, context, kNoBudget).placement == without);
+    }
+  }
+  CHECK(count > 0);
+}
+
 TEST_CASE("policies: an answer exists where memory is plenty") {
   for (const PluginInfo& info : policies()) {
     CAPTURE(info.name);

@@ -269,7 +269,7 @@ TEST_CASE("settings mean the same from every way in") {
       {"tool", R"("policy": "topo", "tool": "onnxruntime")"},
       {"tool, any device", R"("policy": "topo", "tool": "openvino", "within": 0)"},
       {"within", R"("policy": "random", "seed": 5, "within": "10000%")"},
-      {"start", R"("policy": "mcmc", "moves": 1, "start": "split.json")"},
+      {"start", R"("policy": "lookahead", "start": "split.json")"},
       {"plugins", R"("policy": "heft", "plugins": ["policy_heft"])"},
   };
   for (const auto& [what, keys] : rows) {

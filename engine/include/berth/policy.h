@@ -114,6 +114,10 @@ class BERTH_EXPORT Policy {
   /// give the same placement, on any number of threads.
   virtual PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) = 0;
 
+  /// Whether PlaceContext::initial changes what it finds. One that says no may still give one of them where it is
+  /// told to stop before it has anything.
+  [[nodiscard]] virtual bool takes_starts() const { return true; }
+
   /// The plugin's name, for messages. Whoever makes the policy sets it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }

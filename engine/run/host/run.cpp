@@ -36,15 +36,33 @@ class Policies {
   /// Adds the limit of moves for a policy that counts them.
   OptionTexts with_moves(const std::string& name, OptionTexts options,
                          const Settings& settings) const {
-    if (!settings.moves || knows(name)) return options;
-    for (const auto& option : engine_.plugin(PluginKind::policy, name).options) {
-      if (option.name == "moves") options.try_emplace("moves", *settings.moves);
-    }
+    if (settings.moves && counts_moves(name)) options.try_emplace("moves", *settings.moves);
     return options;
+  }
+  /// Settings of the search that the policy does not ask.
+  std::vector<std::string> unasked(const std::string& name, const Policy& policy,
+                                   const Settings& settings) const {
+    std::vector<std::string> notes;
+    if (settings.start && !policy.takes_starts()) {
+      notes.push_back(cat(settings.place("start"), "policy '", name,
+                          "' begins with nothing, so that the placement to start from changes "
+                          "nothing of what it finds"));
+    }
+    if (settings.moves && !knows(name) && !counts_moves(name)) {
+      notes.push_back(cat(settings.place("moves"), "policy '", name,
+                          "' counts no moves, so that their limit changes nothing"));
+    }
+    return notes;
   }
 
  private:
   bool knows(const std::string& name) const { return hooks_.knows && hooks_.knows(name); }
+  bool counts_moves(const std::string& name) const {
+    if (knows(name)) return false;
+    const auto& options = engine_.plugin(PluginKind::policy, name).options;
+    return std::any_of(options.begin(), options.end(),
+                       [](const auto& option) { return option.name == "moves"; });
+  }
 
   Engine& engine_;
   const RunHooks& hooks_;
@@ -178,6 +196,10 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
     if (policy != nullptr && !searches) searches.emplace(task(), settings, hooks);
     try {
       if (policy != nullptr) {
+        for (std::string& note : policies.unasked(names[i], *policy, settings)) {
+          if (hooks.note) hooks.note(note);
+          notes.push_back(std::move(note));
+        }
         Outcome outcome = searches->run(*policy, std::move(origin), settings, /*own=*/false);
         const bool useless =
             outcome.search->end == SearchEnd::gave_up || !outcome.evaluation.feasible;
