@@ -128,3 +128,43 @@ TEST_CASE("compare: lists that are none are usage errors") {
   }
   CHECK(work.berth({"compare", "diamond.graph.json", "--seeds", "0,1"}).status == 2);
 }
+
+TEST_CASE("what one policy proves bounds all rows") {
+  const Workplace work;
+  Json ops = Json::array();
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string op = name;
+    ops.push_back({{"name", op},
+                   {"type", "Op"},
+                   {"cost_us", 10},
+                   {"output_bytes", op == "c" ? Json::array() : Json({op == "a" ? 10 : 10000})}});
+  }
+  work.write(
+      "apart.graph.json",
+      {{"format", "berth.graph/1"},
+       {"name", "apart"},
+       {"ops", ops},
+       {"edges",
+        {{{"src", 0}, {"output", 0}, {"dst", 1}}, {{"src", 1}, {"output", 0}, {"dst", 2}}}}});
+  Json cluster = pair_cluster();
+  cluster["links"][0]["latency_us"] = 1;
+  work.write("one.cluster.json", cluster);
+  const std::vector<std::string> apart = {"compare",          "apart.graph.json", "--cluster",
+                                          "one.cluster.json", "--separate",       "b;c",
+                                          "--policies"};
+  for (const char* const policies : {"heft,exact", "exact,heft"}) {
+    CAPTURE(std::string(policies));
+    std::vector<std::string> command = apart;
+    command.insert(command.end(), {policies, "--csv", "t.csv", "--json"});
+    const Json json = work.berth_json(command);
+    CHECK(json["lower_bound_us"].get<double>() == doctest::Approx(41));
+    for (const Json& row : json["policies"]) CHECK(row["gap"].get<double>() < 1e-6);
+  }
+  std::vector<std::string> sweep = apart;
+  sweep.insert(sweep.end(), {"heft,exact", "--seeds", "0..1", "--json"});
+  const Json json = work.berth_json(sweep);
+  for (const Json& run : json["runs"]) CHECK(run["gap"].get<double>() < 1e-6);
+  for (const Json& row : json["summary"]) {
+    CHECK(row["lower_bound_us"].get<double>() == doctest::Approx(41));
+  }
+}

@@ -47,6 +47,7 @@ int run_sweep(CommandRun& run, const CompareOptions& options, Written& written) 
         cut_short += interrupted({&row, 1}) ? 1 : 0;
         runs.push_back(sweep_run(row));
       }));
+  share_bounds(runs);
   if (settings.csv) {
     written.attempt("--csv", [&] { write_target(*settings.csv, sweep_csv(runs)); });
   }

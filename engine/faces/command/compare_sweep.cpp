@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -51,7 +52,7 @@ std::vector<Summary> summaries_of(const std::vector<SweepRun>& runs) {
       summary = std::prev(all.end());
     }
     ++summary->runs;
-    summary->bound_us = std::max(summary->bound_us, run.bound_us);
+    summary->bound_us = run.bound_us;
     summary->single_us = std::max(summary->single_us, run.single_us);
     if (run.fits) {
       summary->objectives_us.push_back(run.objective_us);
@@ -104,6 +105,18 @@ SweepRun sweep_run(const ComparedPolicy& row) {
   }
   run.figures = row_json(row);
   return run;
+}
+
+void share_bounds(std::vector<SweepRun>& runs) {
+  std::map<std::string, double> largest_us;
+  for (const SweepRun& run : runs) {
+    largest_us[run.cluster] = std::max(largest_us[run.cluster], run.bound_us);
+  }
+  for (SweepRun& run : runs) {
+    if (run.bound_us <= 0) continue;
+    run.bound_us = largest_us[run.cluster];
+    run.figures["gap"] = run.objective_us / run.bound_us - 1;
+  }
 }
 
 std::string sweep_text(const std::string& model, const std::vector<SweepRun>& runs,

@@ -22,6 +22,8 @@ struct SweepRun {
   nlohmann::ordered_json figures;  ///< row_json
 };
 [[nodiscard]] SweepRun sweep_run(const ComparedPolicy& row);
+/// The largest bound that a run on a cluster proved is that of all runs there, and gaps follow.
+void share_bounds(std::vector<SweepRun>& runs);
 
 /// A table per cluster, a row per policy: the best and the median over the seeds. Best median
 /// first.

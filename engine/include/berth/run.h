@@ -141,7 +141,8 @@ struct ComparedPolicy {
 /// Runs each of `policies` on the task, in their order: with the settings' options where it is the
 /// settings' policy, else with its own defaults; all else as the settings say. Fallbacks are not
 /// asked. For a tool, `auto` is `stages` where place() would ask that; a plan that the tool cannot have
-/// fails. With `within`, each policy's placement is made simpler by itself. Where hooks.should_stop ends the comparison, policies that have not begun fail with
+/// fails. With `within`, each policy's placement is made simpler by itself. What one policy proves bounds all: the
+/// largest bound of all is every outcome's. Where hooks.should_stop ends the comparison, policies that have not begun fail with
 /// Error(cancelled), and a note of every outcome says that the times are unequal.
 [[nodiscard]] BERTH_EXPORT std::vector<ComparedPolicy> compare(
     Engine& engine, const Task& task, std::span<const std::string> policies,

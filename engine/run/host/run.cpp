@@ -363,6 +363,17 @@ bool any_fits(const std::vector<ComparedPolicy>& compared) {
                      [](const ComparedPolicy& entry) { return entry.fits(); });
 }
 
+/// The largest bound that any of them proved is every one's: they are of one problem.
+void share_bound(std::vector<ComparedPolicy>& compared) {
+  LowerBound largest;
+  for (const ComparedPolicy& entry : compared) {
+    if (entry.outcome && entry.outcome->bound.us > largest.us) largest = entry.outcome->bound;
+  }
+  for (ComparedPolicy& entry : compared) {
+    if (entry.outcome) entry.outcome->bound = largest;
+  }
+}
+
 /// Every candidate on the task; once more where a tool's accelerators do not hold what any of them
 /// found. `done` of `count` searches were before them.
 std::vector<ComparedPolicy> compare_each(Engine& engine, const Task& task, const Policies& policies,
@@ -377,6 +388,7 @@ std::vector<ComparedPolicy> compare_each(Engine& engine, const Task& task, const
     compared.push_back(
         compare_one(engine, searches, policies, candidate, before == 0, settings, hooks));
   }
+  share_bound(compared);
   if (any_fits(compared) || !task.spilled || stopped(hooks)) return compared;
   return compare_each(engine, spilled(task, hooks), policies, candidates, settings, hooks, done,
                       count);
