@@ -249,6 +249,36 @@ TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take")
   CHECK(again["runtime_us"] == placed["runtime_us"]);
 }
 
+TEST_CASE(
+    "one device is no advice where the tool cannot have it, or its policies keep to no runs") {
+  const Workplace work;
+  write_decoder(work, 10'000'000);
+  Json placement = {{"format", "berth.placement/1"}, {"graph", "decoder"}, {"assignment", {}}};
+  const Json ops = decoder_graph()["ops"];
+  for (const Json& op : ops) {
+    const std::string name = op["name"];
+    const bool first =
+        name.find("embed") != std::string::npos || name.find("layers.0") != std::string::npos;
+    placement["assignment"][name] = first ? "cpu:0" : "gpu:0";
+  }
+  work.write("p.json", placement);
+  const auto simulated = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"simulate",   "decoder.graph.json", "--cluster",
+                                    "tight.json", "--placement",        "p.json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return work.berth(all).out;
+  };
+  const std::vector<std::string> torn = {"--for", "llama.cpp", "--forbid", ".*layers.0.*=gpu"};
+  const std::string refused = simulated(torn);
+  CHECK_MESSAGE(refused.find("as fast, and no plan for llama.cpp") != std::string::npos, refused);
+  CHECK(refused.find("one device alone is faster") == std::string::npos);
+  CHECK(refused.find("--policy single") == std::string::npos);
+  const std::string had = simulated({"--for", "vllm"});
+  CHECK_MESSAGE(had.find("FASTER than this placement") != std::string::npos, had);
+  CHECK(had.find("--policy single") == std::string::npos);
+  CHECK(simulated({}).find("; --policy single gives it") != std::string::npos);
+}
+
 TEST_CASE("options of a policy reach the one that a tool has instead of auto") {
   const Workplace work;
   write_decoder(work, 1'500'000);  // too little for all of it

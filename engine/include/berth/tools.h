@@ -60,5 +60,8 @@ struct Tool {
 [[nodiscard]] BERTH_EXPORT std::string plan_text(const Tool& tool, const Graph& graph,
                                                  const Cluster& cluster,
                                                  const Placement& placement);
+/// Whether the tool can run the placement as it is: plan_text does not throw.
+[[nodiscard]] BERTH_EXPORT bool can_have(const Tool& tool, const Graph& graph,
+                                         const Cluster& cluster, const Placement& placement);
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 #include "berth/explanation.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "berth/tools.h"
 #include "support/units.h"
 
 namespace berth {
@@ -22,6 +23,14 @@ constexpr double kFull = 0.9;
 bool is_on_one_device(const Placement& placement) {
   return std::adjacent_find(placement.begin(), placement.end(), std::not_equal_to<>()) ==
          placement.end();
+}
+
+/// Whether one device alone is faster, and the tool that is placed for can have that.
+bool single_is_faster(const Outcome& outcome) {
+  return outcome.speed_up() < kSlower &&
+         (outcome.tool == nullptr ||
+          can_have(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
+                   outcome.best_single.placement));
 }
 
 }  // namespace
@@ -126,11 +135,11 @@ std::string advice_text(const Outcome& outcome) {
                ? "Only another machine or cheaper ops would be faster."
                : "Under these constraints only another machine or cheaper ops would be faster.";
   }
-  const bool one_device = is_on_one_device(outcome.placement);
-  if (outcome.speed_up() < kSlower && one_device) {
+  const bool single = single_is_faster(outcome), one_device = is_on_one_device(outcome.placement);
+  if (single && one_device) {
     return "Another device alone is faster than the one that everything is on.";
   }
-  if (outcome.speed_up() < kSlower) {
+  if (single) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }
   if (one_device) {

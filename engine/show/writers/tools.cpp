@@ -547,4 +547,14 @@ std::string plan_text(const Tool& tool, const Graph& graph, const Cluster& clust
   return plan_writer(tool.form).text(graph, cluster, placement);
 }
 
+bool can_have(const Tool& tool, const Graph& graph, const Cluster& cluster,
+              const Placement& placement) {
+  try {
+    static_cast<void>(plan_text(tool, graph, cluster, placement));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace berth
