@@ -41,6 +41,18 @@ TEST_CASE("settings name plans and a page too; the command line's plans stand in
   CHECK_FALSE(std::filesystem::exists(work / "plan.csv"));
 }
 
+TEST_CASE("a model that a tool cannot have is refused without advice that would fail as well") {
+  const Workplace work;
+  for (const std::string tool : {"llama.cpp", "vllm"}) {
+    CAPTURE(tool);
+    const ProcessResult refused = work.berth({"place", "diamond.graph.json", "--cluster",
+                                              "pair.cluster.json", "--write", tool + "=plan"});
+    CHECK(refused.status == 1);
+    CHECK_MESSAGE(refused.err.find("--write " + tool + ": ") != std::string::npos, refused.err);
+    CHECK(refused.err.find("--for") == std::string::npos);
+  }
+}
+
 TEST_CASE("--write says what it cannot write") {
   const Workplace work;
   const std::vector<std::pair<std::string, std::string>> cases = {

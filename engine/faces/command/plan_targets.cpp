@@ -187,8 +187,7 @@ void PlanTargets::check(const Task& task) const {
     try {
       check(problem.graph(), problem.cluster());
     } catch (const Error& error) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("{}: {}{}", plan.option, error.what(), advice(plan.format)));
+      throw Error(ErrorCode::unsupported, fmt::format("{}: {}", plan.option, error.what()));
     }
   }
 }
