@@ -142,3 +142,22 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   }
 }
+
+TEST_CASE("profile --from measures nothing: what says how to measure is refused") {
+  const Workplace work;
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--backend", "cpu"},
+                                             {"--warm-up", "3"},
+                                             {"--repeats", "50"},
+                                             {"--seed", "9"},
+                                             {"--fresh"}}) {
+    CAPTURE(more[0]);
+    std::vector<std::string> command = {"profile", "diamond.graph.json", "--from",
+                                        "c.json",  "--cluster",          "pair.cluster.json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult refused = work.berth(command);
+    CHECK(refused.status == 2);
+    CHECK_MESSAGE(refused.err.find(more[0]) != std::string::npos, refused.err);
+    CHECK(refused.err.find("excludes") != std::string::npos);
+  }
+}

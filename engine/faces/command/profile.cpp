@@ -253,8 +253,7 @@ void add_profile(CLI::App& app, Action& chosen) {
   CLI::Option* const from =
       add_file(*sub, "--from", options->trace,
                "take what another tool measured, by op name: a profile of TensorFlow, a trace of "
-               "PyTorch, ONNX Runtime or Nsight Systems")
-          ->excludes("--backend");
+               "PyTorch, ONNX Runtime or Nsight Systems");
   CLI::Option* const cluster =
       sub->add_option("--cluster", options->machine,
                       "with --from, the machine whose kinds of devices it measured")
@@ -268,6 +267,9 @@ void add_profile(CLI::App& app, Action& chosen) {
   options->repeats.add_to(*sub, /*least=*/3);
   sub->add_flag("--fresh", options->fresh,
                 "measure again what was measured before on this machine");
+  for (const char* const measures : {"--backend", "--warm-up", "--repeats", "--seed", "--fresh"}) {
+    from->excludes(measures);
+  }
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
