@@ -25,6 +25,14 @@ TEST_CASE("help is on standard output and shows examples") {
     CHECK(one.out.find("Usage: berth " + name) != std::string::npos);
     CHECK(one.out.find("Examples:\n  berth " + name) != std::string::npos);
   }
+  for (const std::string name : {"ls", "show", "plot"}) {
+    CAPTURE(name);
+    const std::string help = work.berth({"study", name, "--help"}).out;
+    CHECK(help.find("Example:\n  berth study " + name) != std::string::npos);
+    CHECK(help.find("berth compare") == std::string::npos);
+  }
+  CHECK(work.berth({"schema", "--help"}).out.find("costs, graph, ops, placement") !=
+        std::string::npos);
   // What runs a stranger's script says what that may do.
   for (const char* const name : {"run", "place"}) {
     CAPTURE(std::string(name));

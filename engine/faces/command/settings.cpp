@@ -165,8 +165,8 @@ void add_config(CLI::App& app, Action& chosen) {
 void add_schema(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("schema", "print the JSON Schema of a format");
   const auto name = std::make_shared<std::string>();
-  sub->add_option("NAME", *name, "graph, cluster, costs, placement or settings; none: list them")
-      ->type_name("");
+  const std::vector<std::string> names = schema_names();
+  sub->add_option("NAME", *name, join(names) + "; none: list them")->type_name("");
   sub->footer("Examples:\n  berth schema settings > settings.schema.json");
   sub->callback([&chosen, name] { chosen = [name] { return run_schema(*name); }; });
 }

@@ -48,6 +48,7 @@ void add_ls(CLI::App& study, Action& chosen) {
   sub->callback([&chosen, options] {
     chosen = [options] { return run_library({"ls", options->file}); };
   });
+  sub->footer("Example:\n  berth study ls sweep.db");
 }
 
 void add_show(CLI::App& study, Action& chosen) {
@@ -57,6 +58,7 @@ void add_show(CLI::App& study, Action& chosen) {
   add_file_and_name(*sub, *options);
   sub->add_flag("--runs", options->runs, "every run instead of every choice of options");
   sub->add_flag("--csv", options->csv, "as comma-separated values");
+  sub->footer("Example:\n  berth study show sweep.db --runs --csv > runs.csv");
   sub->callback([&chosen, options] {
     chosen = [options] {
       return run_library({"show", options->file, options->name, options->result,
@@ -78,6 +80,7 @@ void add_plot(CLI::App& study, Action& chosen) {
          "the name of an option, over which the results are drawn; default: curves, else boxes")
       ->type_name("KIND");
   sub->add_flag("--log", options->log, "the results on a logarithmic axis");
+  sub->footer("Example:\n  berth study plot sweep.db -o curves.svg");
   sub->callback([&chosen, options] {
     chosen = [options] {
       check_targets({{"-o", options->output}}, {{"the study", options->file}});
