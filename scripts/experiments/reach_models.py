@@ -8,8 +8,8 @@ past_sequence_length says. In 4.5 bits weights are blocks of 32 with a scale in 
 (com.microsoft.MatMulNBits). Needs `onnx` of PyPI.
 """
 
+import argparse
 import pathlib
-import sys
 
 import onnx
 from onnx import TensorProto as T
@@ -299,10 +299,16 @@ MODELS = {
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or MODELS:
-        MODELS[name]().save(folder / f"{name}.onnx")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="made where it is not there")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(MODELS)}; default: all")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in MODELS]
+    if unknown:
+        parser.error(f"no model is called {unknown[0]}; there are {', '.join(MODELS)}")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or MODELS:
+        MODELS[name]().save(options.folder / f"{name}.onnx")
 
 
 if __name__ == "__main__":
