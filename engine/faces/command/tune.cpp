@@ -179,6 +179,7 @@ void add_tune(CLI::App& app, Action& chosen) {
            "keep every measurement in this file; the same command goes on from it");
   settings.add(*sub, SettingGroup::problem);
   settings.remove_simulated(*sub);
+  settings.serve({"policy", "options"});  // options of the policy `tune`
   settings.add(*sub, {"seed", "threads", "budget", "report", "log"});
   settings.add_config(*sub);
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
