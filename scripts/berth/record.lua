@@ -48,7 +48,8 @@ function record.open(path, settings)
     if key then done[key] = numbers end
   end
   -- Lines of runs are added to nothing else: it may be somebody's model.
-  if text ~= "" and not next(done) and (text:find "\n" or not text:find "\t") then
+  local cut_off = text:find "^[%g ]+\t[%w.+\t-]*$"
+  if text ~= "" and not next(done) and not cut_off then
     error(("%s is no file of runs; name another file, or remove it"):format(path), 0)
   end
   local before = text:find "[^\n]$" and "\n" or ""
