@@ -62,7 +62,7 @@ TEST_CASE("report says what it cannot show") {
       {{"--cluster", "pair.cluster.json", "-o", "p.html", "split.json", "split.json", "split.json"},
        "one placement, or two"},
       {{"--cluster", "pair.cluster.json", "-o", "p.html", "split.json", "--policies", "single"},
-       "either placements or --policies"},
+       "--policies: a placement is named"},
       {{"--cluster", "pair.cluster.json", "-o", "split.json", "split.json"},
        "it is the placement itself"}};
   for (const auto& [more, message] : cases) {
