@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/sdk/ops/constants.h"
 #include "berth/simulator.h"
 
 namespace berth::test {
@@ -52,7 +53,7 @@ class Case {
   }
 
   std::shared_ptr<const Problem> problem() {
-    const auto graph = builder_.build();
+    const auto graph = ops::fold_constants(builder_.build());
     auto cluster = std::make_shared<const Cluster>("case", devices, links);
     if (worker != kNoDevice) cluster = cluster->with_hosts_keeping_for(worker);
     const auto stated = Costs::stated(*graph, *cluster);
@@ -562,6 +563,27 @@ TEST_CASE("inputs are there from the start to the end, results from their op to 
   CHECK(samples == expected);
   CHECK(trace.devices[0].peak_bytes == 14000);
   CHECK(trace.devices[0].param_bytes == 0);
+}
+
+TEST_CASE("a constant of the step is there once, whether the step returns it or not") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    Case one;
+    one.options.objective = objective;
+    one.options.in_flight = 3;
+    const OpId constant = one.op("c", 1, {100});
+    const OpId a = one.op("a", 5, {10});
+    const OpId b = one.op("b", 5, {10});
+    one.read(b, a);
+    one.op("d", 5);
+    one.builder().set_pure(constant);
+    one.result(constant);
+    one.result(b);
+    const Simulator simulator(one.problem());
+    Simulator::Workspace workspace;
+    Evaluation evaluation;
+    simulator.evaluate(Placement{0, 0, 0, 0}, workspace, evaluation);
+    CHECK(evaluation.peak_bytes[0] == (objective == Objective::latency ? 120000 : 160000));
+  }
 }
 
 TEST_CASE("a copy of an input or a result lives as any copy does") {
