@@ -27,7 +27,10 @@ bool reads_first_only(const Graph& graph, OpId op) {
 }  // namespace
 
 bool is_view(const Graph& graph, OpId op) {
-  if (graph.is_constant(op) || graph.is_input(op) || graph.reused_bytes(op) != 0) return false;
+  if (graph.is_constant(op) || graph.is_input(op)) return false;
+  // All that it gives is written to the places of inputs.
+  const std::int64_t reused = graph.reused_bytes(op);
+  if (reused != 0 && reused == graph.output_bytes(op)) return false;
   const OpView view(graph, op);
   if (graph.dialect() == "berth") return says(view, kViewAttribute);
   const WorkRule* const rule = find_work(graph.dialect(), graph.op_type(op));

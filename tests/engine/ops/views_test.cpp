@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "berth/costs.h"
 
@@ -43,6 +44,22 @@ TEST_CASE("views are what runtimes give another shape, name or the type that it 
     CHECK(ops::is_view(*graph, 1) == one.view);
     CHECK(ops::is_view(*graph, 0) == false);
     if (graph->dialect() != "berth") CHECK((op_work(*graph, 1).launches == 0) == one.view);
+  }
+}
+
+TEST_CASE("a view is none where all that it gives is written to the places of inputs") {
+  for (const bool more : {false, true}) {
+    CAPTURE(more);
+    GraphBuilder builder("g");
+    const OpId x = builder.add_op("x", "Input");
+    const OpId op = builder.add_op("op", "Split");
+    builder.set_attribute(op, "view", std::int64_t{1});
+    builder.add_input(op, builder.add_output(x, {DType::f32, true, {8}}));
+    const std::vector<Graph::State> states = {{builder.add_output(op, {DType::f32, true, {8}}), x}};
+    if (more) builder.add_output(op, {DType::f32, true, {1000}});
+    const auto graph = builder.build();
+    CHECK(ops::is_view(*graph, op));
+    CHECK(ops::is_view(*graph->with_states(states), op) == more);
   }
 }
 
