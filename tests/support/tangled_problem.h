@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/problem.h"
+#include "berth/sdk/ops/constants.h"
 #include "berth/sdk/random.h"
 
 namespace berth::test {
@@ -27,9 +28,28 @@ inline std::vector<int> shuffled(Random& random, int count) {
   return order;
 }
 
+/// The graph with states: of its inputs, many are the next step's of what some op gives, of one result now and then
+/// several.
+inline std::shared_ptr<const Graph> with_any_states(Random& random,
+                                                    std::shared_ptr<const Graph> graph) {
+  std::vector<TensorId> made;
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    if (graph->is_constant(op)) continue;
+    made.insert(made.end(), graph->outputs(op).begin(), graph->outputs(op).end());
+  }
+  std::vector<Graph::State> states;
+  for (OpId op = 0; op < graph->op_count() && !made.empty(); ++op) {
+    if (!graph->is_input(op) || graph->is_constant(op) || random.uniform() < 0.3) continue;
+    const bool again = !states.empty() && random.uniform() < 0.4;
+    states.push_back({again ? states.back().result : made[random.below(made.size())], op});
+  }
+  return graph->with_states(states);
+}
+
 /// Several outputs per op, views, control edges, parameters own and shared, inputs of a model, results that are
 /// named or follow; names and ids in orders that have nothing to do with each other or with the topology.
-inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
+/// With `lasting`, constants of the step, which may be results, and states too.
+inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops, bool lasting = false) {
   GraphBuilder builder("tangled");
   const auto chance = [&](double p) { return random.uniform() < p; };
   const auto sized = [&] {
@@ -51,6 +71,7 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
       outputs.back().push_back(builder.add_output(op, sized()));
     }
     if (chance(0.25)) builder.set_attribute(op, "view", std::int64_t{1});
+    if (lasting && chance(0.3)) builder.set_pure(op);
     if (chance(0.3)) {
       builder.set_param_bytes(op, static_cast<std::int64_t>(random.below(100000)));
     }
@@ -82,7 +103,8 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
       }
     }
   }
-  return builder.build();
+  if (!lasting) return builder.build();
+  return with_any_states(random, ops::fold_constants(builder.build()));
 }
 
 /// Alike links, or links that differ, have latencies and share channels; names out of order.
@@ -146,12 +168,13 @@ struct TangledShape {
   int ops = 40;
   int devices = 3;
   bool keeps = false;  ///< the host, where there is one, only keeps parameters for device 0
+  bool lasting = false;  ///< constants of the step, and states
 };
 
 inline std::shared_ptr<const Problem> tangled_problem(Random& random, Semantics semantics,
                                                       Objective objective,
                                                       const TangledShape& shape) {
-  const auto graph = tangled_graph(random, shape.ops);
+  const auto graph = tangled_graph(random, shape.ops, shape.lasting);
   auto cluster = tangled_cluster(random, shape.devices);
   if (shape.keeps) cluster = cluster->with_hosts_keeping_for(0);
   ProblemOptions options;
@@ -178,6 +201,12 @@ inline Placement any_placement(Random& random, const Problem& problem) {
           random.below(static_cast<std::uint64_t>(problem.cluster().device_count())));
     }
     chosen = device;
+  }
+  if (problem.graph().states().empty()) return placement;
+  const auto classes = problem.finest_groups();
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    const OpId first = classes->members(classes->of(op)).front();
+    placement[static_cast<std::size_t>(op)] = placement[static_cast<std::size_t>(first)];
   }
   return placement;
 }

@@ -139,16 +139,6 @@ void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json&
   }
 }
 
-/// Whether every state that the op makes takes the place of its input.
-bool keeps_in_place(const Graph& graph, OpId maker) {
-  std::int64_t room = 0;
-  for (const Graph::State& state : graph.states()) {
-    if (graph.producer(state.result) != maker) continue;
-    room += std::min(graph.bytes(state.result), graph.output_bytes(state.input));
-  }
-  return graph.reused_bytes(maker) == room;
-}
-
 }  // namespace
 
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
@@ -231,12 +221,14 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
     }
     document["results"] = std::move(results);
   }
+  const auto in_place = graph.with_states(graph.states());
   for (const Graph::State& state : graph.states()) {
     const OpId maker = graph.producer(state.result);
     Json entry = {{"src", id[static_cast<std::size_t>(maker)]},
                   {"output", port[static_cast<std::size_t>(state.result)]},
                   {"input", id[static_cast<std::size_t>(state.input)]}};
-    if (keeps_in_place(graph, maker)) entry["in_place"] = true;
+    // Of a maker whose states are not all in place, none is said to be: those that are will be anyway.
+    if (graph.reused_bytes(maker) == in_place->reused_bytes(maker)) entry["in_place"] = true;
     document["states"].push_back(std::move(entry));
   }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
@@ -29,6 +31,23 @@ bool appends(const Graph& graph, OpId op) {
   return shares != nullptr && *shares == AttributeValue(std::int64_t{1});
 }
 
+/// By op: bytes of its outputs that are in the places of inputs. A result is in one place, however many inputs
+/// it becomes: the others are copies. What an input gives stays in its own place.
+std::vector<std::int64_t> reused_by_op(const Graph& graph, const std::vector<Graph::State>& states,
+                                       const std::vector<bool>& kept_in_place) {
+  std::map<TensorId, std::int64_t> by_result;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Graph::State& state = states[i];
+    if (!kept_in_place[i] || graph.is_input(graph.producer(state.result))) continue;
+    std::int64_t& bytes = by_result[state.result];
+    bytes = std::max(
+        bytes, std::min(graph.bytes(state.result), graph.output_bytes(state.input)));
+  }
+  std::vector<std::int64_t> reused(at(graph.op_count()), 0);
+  for (const auto& [result, bytes] : by_result) reused[at(graph.producer(result))] += bytes;
+  return reused;
+}
+
 }  // namespace
 
 std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) const {
@@ -37,14 +56,6 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, cat("graph '", name(), "': ", what));
   };
-  const auto keep_in_place = [&](std::size_t i) {
-    const State& state = data.states[i];
-    if (data.kept_in_place[i]) return;
-    data.kept_in_place[i] = true;
-    data.reused_bytes[at(producer(state.result))] +=
-        std::min(bytes(state.result), output_bytes(state.input));
-  };
-  data.reused_bytes.resize(at(op_count()), 0);
   std::vector<bool> has_state(at(op_count()), false);
   for (const State& state : data.states) has_state[at(state.input)] = true;
   for (const State& state : states) {
@@ -58,7 +69,7 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
     }
     if (const auto had = std::find(data.states.begin(), data.states.end(), state);
         had != data.states.end()) {
-      keep_in_place(static_cast<std::size_t>(had - data.states.begin()));
+      data.kept_in_place[static_cast<std::size_t>(had - data.states.begin())] = true;
       continue;
     }
     if (has_state[at(state.input)]) {
@@ -66,10 +77,8 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
     }
     has_state[at(state.input)] = true;
     data.states.push_back(state);
-    data.kept_in_place.push_back(false);
-    if (bytes(state.result) <= output_bytes(state.input) || appends(*this, maker)) {
-      keep_in_place(data.states.size() - 1);
-    }
+    data.kept_in_place.push_back(bytes(state.result) <= output_bytes(state.input) ||
+                                 appends(*this, maker));
     data.results[at(state.result)] = true;
     // All of the input's class join that of the maker.
     std::uint32_t& of_maker = data.colocations[at(maker)];
@@ -86,6 +95,7 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
       }
     }
   }
+  data.reused_bytes = reused_by_op(*this, data.states, data.kept_in_place);
   return std::shared_ptr<const Graph>(new Graph(std::move(made)));
 }
 

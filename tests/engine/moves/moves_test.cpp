@@ -32,6 +32,7 @@ void on_random_problems(Semantics semantics, Objective objective, int problems, 
     shape.devices = seed % 10 == 9 ? 9 + static_cast<int>(random.below(16))
                                    : 1 + static_cast<int>(random.below(6));
     shape.keeps = seed % 4 == 1;
+    shape.lasting = seed % 3 == 1;
     check(tangled_problem(random, semantics, objective, shape), random);
   }
 }

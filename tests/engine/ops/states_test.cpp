@@ -118,6 +118,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a result is in the place of one input, whatever it becomes, and an input's in its own") {
+  constexpr std::int64_t kOfOne = 8 * 64 * 2;  // bytes
+  GraphBuilder builder("model", "onnx");
+  const OpId a = builder.add_op("a", "Input"), b = builder.add_op("b", "Input");
+  const TensorId old = builder.add_output(a, cache(10), "a");
+  builder.add_output(b, cache(20), "b");
+  const OpId op = builder.add_op("op", "Concat");
+  builder.add_input(op, old);
+  const TensorId next = builder.add_output(op, cache(15), "next");
+  const auto plain = builder.build();
+  // It is larger than a, and no larger than b.
+  const std::vector<Graph::State> both = {{next, a}, {next, b}};
+  CHECK(plain->with_states(both)->reused_bytes(op) == 15 * kOfOne);
+  CHECK(plain->with_states(both)->with_states(both)->reused_bytes(op) == 15 * kOfOne);
+  const std::vector<Graph::State> first = {{next, a}};
+  CHECK(plain->with_states(first)->with_states(first)->reused_bytes(op) == 10 * kOfOne);
+  // A line of delay.
+  const auto delayed = plain->with_states(std::vector<Graph::State>{{old, b}});
+  CHECK(delayed->states().size() == 1);
+  CHECK(delayed->reused_bytes(a) == 0);
+  CHECK(delayed->lasting_bytes(a) == 10 * kOfOne);
+}
+
 TEST_CASE("an attention that says so shares the buffer of its cache") {
   for (const std::int64_t shares : {0, 1}) {
     GraphBuilder builder("decoder", "onnx");

@@ -21,9 +21,24 @@ struct Sending {
   std::vector<OpId> consumers;
 };
 
-/// As tangled_graph has views; inputs are none.
+/// What of the tensor is in the place of an input: all, where it becomes one that is as large, as tangled_graph
+/// has no other states in place.
+std::int64_t in_place_bytes(const Graph& graph, TensorId tensor) {
+  if (graph.is_input(graph.producer(tensor))) return 0;
+  const auto in_place = [&](const Graph::State& state) {
+    return state.result == tensor && graph.bytes(tensor) <= graph.output_bytes(state.input);
+  };
+  return std::any_of(graph.states().begin(), graph.states().end(), in_place) ? graph.bytes(tensor)
+                                                                             : 0;
+}
+
+/// As tangled_graph has views; inputs are none, nor what gives all that it gives to the places of inputs.
 bool says_view(const Graph& graph, OpId op) {
-  return graph.attribute(op, "view") != nullptr && !graph.is_input(op);
+  if (graph.attribute(op, "view") == nullptr || graph.is_input(op)) return false;
+  if (graph.is_constant(op)) return false;
+  std::int64_t in_place = 0;
+  for (const TensorId tensor : graph.outputs(op)) in_place += in_place_bytes(graph, tensor);
+  return in_place == 0 || in_place != graph.output_bytes(op);
 }
 
 std::int64_t bytes_of(const Graph& graph, TensorId tensor) {
@@ -461,8 +476,9 @@ class DataflowReference {
       }
       hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
       for (const TensorId tensor : graph_.outputs(op)) {
-        if (graph_.is_input(op) || says_view(graph_, op)) continue;
-        hold(d, start_at_[at(op)], held_until(op, tensor, over), graph_.bytes(tensor));
+        if (graph_.is_input(op) || graph_.is_constant(op) || says_view(graph_, op)) continue;
+        hold(d, start_at_[at(op)], held_until(op, tensor, over),
+             graph_.bytes(tensor) - in_place_bytes(graph_, tensor));
       }
     }
     for (const Moving& moving : moving_) {
@@ -544,6 +560,7 @@ std::int64_t held_at(const Problem& problem, const Placement& placement,
   const std::vector<int> over = inputs_until(problem, placement, position);
   std::int64_t held = 0;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;  // its outputs are parameters
     const bool here = placement[at(op)] == d;
     for (const TensorId tensor : graph.outputs(op)) {
       int last = here ? position[at(op)] : -2;
@@ -556,7 +573,8 @@ std::int64_t held_at(const Problem& problem, const Placement& placement,
       if (here && says_view(graph, op)) continue;
       if (here && (graph.is_input(op) || graph.is_result(tensor))) last = graph.op_count();
       const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
-      if ((here || reads) && first <= now && now <= last) held += graph.bytes(tensor);
+      if (!(here || reads) || first > now || now > last) continue;
+      held += graph.bytes(tensor) - (here ? in_place_bytes(graph, tensor) : 0);
     }
   }
   return held;
