@@ -117,11 +117,24 @@ class Holders {
     return held;
   }
 
+  [[nodiscard]] bool is_state(TensorId tensor) const {
+    return std::any_of(graph_.states().begin(), graph_.states().end(),
+                       [&](const Graph::State& state) { return state.result == tensor; });
+  }
+
   void add_outputs(OpId op) {
     const DeviceId device = placement_[at(op)];
     if (!graph_.is_constant(op) && !problem_.is_view(op)) {
+      // What is in the place of an input is the input's.
+      std::int64_t reused = dataflow_ ? graph_.reused_bytes(op) : 0;
       for (const TensorId tensor : graph_.outputs(op)) {
-        hold(device, output_stay(op, tensor), {op, Holding::What::output, graph_.bytes(tensor)});
+        std::int64_t bytes = graph_.bytes(tensor);
+        if (reused > 0 && is_state(tensor)) {
+          const std::int64_t in_place = std::min(reused, bytes);
+          reused -= in_place;
+          bytes -= in_place;
+        }
+        hold(device, output_stay(op, tensor), {op, Holding::What::output, bytes});
       }
     }
     if (!dataflow_) return;

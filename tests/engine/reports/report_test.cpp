@@ -151,11 +151,12 @@ TEST_CASE("what elsewhere would cost is what the evaluator says of the moved pla
 
 TEST_CASE("what is held at the peak, with the parameters, is the peak") {
   int whole = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     TangledShape shape;
     shape.keeps = seed % 2 == 1;
+    shape.lasting = seed % 4 > 1;
     const auto problem = tangled_problem(random, Semantics::dataflow, Objective::latency, shape);
     const Placement placement = any_placement(random, *problem);
     const json data = data_of(report_html(report_of(problem, placement)));
@@ -169,6 +170,26 @@ TEST_CASE("what is held at the peak, with the parameters, is the peak") {
     }
   }
   CHECK(whole > 60);
+}
+
+TEST_CASE("a state in the place of its input is not held beside it") {
+  GraphBuilder builder("g");
+  const OpId old = builder.add_op("old", "Input"), op = builder.add_op("op", "Op");
+  for (const OpId each : {old, op}) builder.set_cost(each, "", 1);
+  TensorInfo info;
+  info.bytes = 100;
+  builder.add_input(op, builder.add_output(old, info));
+  const std::vector<Graph::State> states = {{builder.add_output(op, info), old}};
+  const auto graph = builder.build()->with_states(states);
+  const auto cluster = std::make_shared<const Cluster>(
+      "one", std::vector<Device>(1, Device{.name = "d", .kind = "k"}), std::vector<LinkSpec>());
+  const auto problem =
+      std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+  const json data = data_of(report_html(report_of(problem, {0, 0})));
+  const json& device = data.at("placements").at(0).at("devices").at(0);
+  CHECK(device.at("peak") == 100);
+  REQUIRE(device.at("held").size() == 1);
+  CHECK(device.at("held").at(0).at(0) == old);
 }
 
 TEST_CASE("scopes follow the separators of names") {
