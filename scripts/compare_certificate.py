@@ -5,7 +5,9 @@ check_certificate.py says whether the proof holds for the problem that the certi
 says whether that is the problem of a berth.graph/1, a berth.cluster/1 and perhaps a berth.costs/1.
 It shares no code with Berth and needs the standard library alone.
 
-Exit status: 0 = it is, 1 = it is not (where, is said), 2 = usage.
+Models of other formats become a berth.graph/1 by graph:save in Lua (scripts/README.md).
+
+Exit status: 0 = it is, 1 = it is not (where, is said), 2 = usage, or a file that cannot be read.
 """
 import argparse
 import json
@@ -122,6 +124,15 @@ def kept_bytes(graph, tensor):
     return op.get("param_bytes", 0) if alone else op["output_bytes"][tensor[1]]
 
 
+def classes_of(graph):
+    """By op's id the name of its co-location class, the op's own where it has none. A state's maker and input share one."""
+    names = [op.get("colocate", op["name"]) for op in graph["ops"]]
+    for state in graph.get("states", []):
+        joined, other = names[state["src"]], names[state["input"]]
+        names = [joined if name == other else name for name in names]
+    return names
+
+
 def compare(data, graph, cluster, costs):
     """The certificate's problem against the files of the graph, the machine and the costs."""
     constrained = data["constrained"]
@@ -130,7 +141,9 @@ def compare(data, graph, cluster, costs):
     ids = {op["name"]: i for i, op in enumerate(graph["ops"])}
     cost_of = (costs or {}).get("ops") or {op["name"]: op.get("cost_us") for op in graph["ops"]}
     types = {device["kind"]: device.get("runs", {}).get("types") for device in cluster["devices"]}
+    hosts = {device["kind"] for device in cluster["devices"] if device.get("host")}
     consumers = {edge["dst"] for edge in graph["edges"]}
+    class_names = classes_of(graph)
     constants, readers = constants_of(graph)
     own, shared = [0] * len(ops), []
     for tensor, its in readers.items():
@@ -148,16 +161,19 @@ def compare(data, graph, cluster, costs):
             require(all(us in (0, None) for us in op["us"]), f"op {op['name']} takes no time, being a constant of the step")
             continue
         cost = cost_of[op["name"]]
+        is_input = stated_op["type"] in INPUTS and i not in consumers
         for kind, us, extra in zip(data["kinds"], op["us"], overhead):
             stated = cost.get(kind["name"]) if isinstance(cost, dict) else cost
             runs = not types[kind["name"]] or stated_op["type"] in types[kind["name"]]
-            if not runs and not (stated_op["type"] in INPUTS and i not in consumers):
+            if not runs and not is_input:
                 stated = None
             if stated is not None and stated != 0 and data["semantics"] == "dataflow":
                 stated += extra
-            require(us == stated or constrained and us is None, f"op {op['name']} costs {stated}")
+            # The command has inputs on hosts where nobody says otherwise.
+            taken = constrained or is_input and hosts and kind["name"] not in hosts
+            require(us == stated or taken and us is None, f"op {op['name']} costs {stated}")
         require(op["param_bytes"] == stated_op.get("param_bytes", 0) + own[i], f"op {op['name']} has other parameters")
-        classes.setdefault(op["class"], set()).add(stated_op.get("colocate", op["name"]))
+        classes.setdefault(op["class"], set()).add(class_names[i])
     require(constrained or all(len(names) == 1 for names in classes.values()), "other classes")
     stated = [(size, sorted(data["ops"][i]["name"] for i in its)) for size, its in data["shared_parameters"]]
     require(sorted(stated) == sorted(shared), "other shared parameters")
@@ -171,9 +187,19 @@ def compare(data, graph, cluster, costs):
         require(edge in edges, f"the graph has no edge {edge}")
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+class Unreadable(Exception):
+    """A file that says nothing of a problem."""
+
+
+def read(path, kind):
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{path}: cannot be read as {kind}: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != kind:
+        raise Unreadable(f"{path}: is no {kind}; name one")
+    return data
 
 
 def main():
@@ -185,11 +211,16 @@ def main():
     parser.add_argument("--costs", help="a berth.costs/1 file")
     given = parser.parse_args()
     try:
-        certificate = read(given.certificate)
-        graph = read(given.graph)
-        compare(certificate["problem"], graph, read(given.cluster),
-                read(given.costs) if given.costs else None)
-    except (Different, KeyError, IndexError, TypeError, ValueError, AttributeError, OSError) as error:
+        certificate = read(given.certificate, "berth.certificate/1")
+        graph = read(given.graph, "berth.graph/1")
+        cluster = read(given.cluster, "berth.cluster/1")
+        costs = read(given.costs, "berth.costs/1") if given.costs else None
+    except Unreadable as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        compare(certificate["problem"], graph, cluster, costs)
+    except (Different, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         print(f"DIFFERENT: {type(error).__name__}: {error}")
         return 1
     ops = len(certificate["problem"]["ops"])

@@ -301,6 +301,39 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "certificates: inputs that are on hosts, and classes that states join, are those of files") {
+  const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
+      {"name": "x", "type": "Input", "cost_us": 0, "output_bytes": [100]},
+      {"name": "old", "type": "Input", "cost_us": 0, "output_bytes": [100], "colocate": "c"},
+      {"name": "new", "type": "X", "cost_us": 20, "output_bytes": [100]}],
+    "edges": [{"src": 0, "output": 0, "dst": 2}, {"src": 1, "output": 0, "dst": 2}]})";
+  std::string with_state = graph;
+  with_state.insert(with_state.size() - 1, R"(, "states": [{"src": 2, "output": 0, "input": 1}])");
+  const std::string cluster = R"({"format": "berth.cluster/1", "name": "c", "devices": [
+      {"name": "gpu:0", "kind": "gpu"}, {"name": "cpu:0", "kind": "cpu", "host": true}],
+    "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 5}]})";
+  const auto machine = parse_cluster(cluster, "c");
+  const auto loaded = parse_graph(with_state, "g");
+  // By kind, then op: x is on hosts alone, as the command has it; or on GPUs alone, or new on hosts.
+  const double no = kCannotRun;
+  const auto status = [&](std::vector<std::vector<double>> us, const std::string& of) {
+    const auto costs =
+        std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>{}, "test");
+    const Case tried = certified(std::make_shared<const Problem>(loaded, machine, costs));
+    return compare(tried.json, of, cluster).status;
+  };
+  CHECK(machine->kind_name(0) == "gpu");
+  CHECK(status({{0, 0, 20}, {0, 0, 20}}, with_state) == 0);
+  CHECK(status({{no, 0, 20}, {0, 0, 20}}, with_state) == 0);
+  CHECK(status({{0, 0, 20}, {no, 0, 20}}, with_state) == 1);
+  CHECK(status({{0, 0, no}, {0, 0, 20}}, with_state) == 1);
+  CHECK(status({{0, 0, 20}, {0, 0, 20}}, graph) == 1);
+  // What cannot be read is no other problem.
+  CHECK(status({{0, 0, 20}, {0, 0, 20}}, "an ONNX model") == 2);
+  CHECK(status({{0, 0, 20}, {0, 0, 20}}, cluster) == 2);
+}
+
+TEST_CASE(
     "certificates: constants, devices that run some types, and links with a receiver are those of "
     "files") {
   const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
