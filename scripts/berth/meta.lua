@@ -398,6 +398,10 @@ function graph:edge_count() end
 ---@return number
 function graph:total_param_bytes() end
 
+---Parameters that several ops read: once on every device that has one of them.
+---@return { bytes: number, consumers: integer[] }[]
+function graph:shared_parameters() end
+
 ---The op of this name.
 ---@param name string
 ---@return integer? op

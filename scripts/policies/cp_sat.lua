@@ -4,7 +4,7 @@
 --
 -- OR-Tools' CP-SAT (https://developers.google.com/optimization, `pip install ortools`) runs in a process
 -- of its own, cp_sat.py beside this file; Berth neither links nor needs it. The solver knows devices that
--- run one op at a time, transfers that wait for nothing, and parameters; it does not know queues at the
+-- run one op at a time, transfers that wait for nothing, parameters, and what is to be apart; it does not know queues at the
 -- links, the order in which a device takes ops, and memory beyond parameters. So what it proves holds for
 -- every placement (objective latency, both semantics; with finer groups than the policy has it would not,
 -- and nothing is said then), and what it finds is simulated: the best by the evaluator is returned.
@@ -45,7 +45,30 @@ local function write_problem(path, problem, start, known_us)
     for device = 1, cluster:device_count() do us[device] = number(problem:cost_us(op, device)) end
     write(groups:of(op), start and start[op] or 0, unpack(us))
   end
-  for group = 1, groups:count() do write(number(problem:group_param_bytes(group))) end
+  -- A shared parameter is on a device once, whatever the groups there that read it.
+  local own, shared = {}, {}
+  for group = 1, groups:count() do own[group] = problem:group_param_bytes(group) end
+  for _, parameter in ipairs(graph:shared_parameters()) do
+    local readers, seen = {}, {}
+    for _, op in ipairs(parameter.consumers) do
+      local group = groups:of(op)
+      own[group] = own[group] - parameter.bytes
+      if not seen[group] then readers[#readers + 1] = group end
+      seen[group] = true
+    end
+    shared[#shared + 1] = { number(parameter.bytes), unpack(readers) }
+  end
+  for group = 1, groups:count() do write(number(own[group])) end
+  for _, each in ipairs(shared) do write("shared", unpack(each)) end
+  for _, parts in ipairs(problem:separations()) do
+    for i, part in ipairs(parts) do
+      for j = i + 1, #parts do
+        for _, a in ipairs(part) do
+          for _, b in ipairs(parts[j]) do write("apart", a, b) end
+        end
+      end
+    end
+  end
   for op = 1, graph:op_count() do
     for _, edge in ipairs(graph:in_edges(op)) do
       write("edge", edge.src, op, edge.tensor and number(graph:tensor_bytes(edge.tensor)) or -1)
@@ -95,12 +118,16 @@ local function place(problem, evaluator, context)
   if groups > MOST_GROUPS then
     error(("cp-sat: %d groups are more than %d; make fewer of them"):format(groups, MOST_GROUPS), 0)
   end
-  local start = berth.policy "heft":place(problem)
-  local best, best_evaluation = start, evaluator:evaluate(start)
+  -- Nothing to start from where heft finds nothing that fits: the solver may.
+  local found, start = pcall(function() return (berth.policy "heft":place(problem)) end)
+  local refusal = not found and start
+  if not found then start = nil end
+  local best = start
+  local best_evaluation = start and evaluator:evaluate(start)
 
   local input, output = os.tmpname(), os.tmpname()
   write_problem(input, problem, start,
-    best_evaluation.feasible and best_evaluation.objective_us or math.huge)
+    best and best_evaluation.feasible and best_evaluation.objective_us or math.huge)
   local command = ("%s %s %s %s %.17g %d %d 2>&1"):format(quoted(options.python),
     quoted(folder .. "/cp_sat.py"), quoted(input), quoted(output), options.seconds,
     options.workers, context:seed() % 2 ^ 31)
@@ -117,7 +144,11 @@ local function place(problem, evaluator, context)
 
   for _, placement in ipairs(placements) do
     local evaluation = evaluator:evaluate(placement)
-    if better(evaluation, best_evaluation) then best, best_evaluation = placement, evaluation end
+    if not best or better(evaluation, best_evaluation) then best, best_evaluation = placement, evaluation end
+  end
+  if not best then
+    berth.infeasible(("cp-sat: the solver found no placement (%s), and nor did heft: %s"):format(status,
+      tostring(refusal)))
   end
   context:note(("CP-SAT: %s, %d placements, none below %.6g us by its model"):format(
     status, #placements, bound_us))

@@ -6,8 +6,9 @@
 PROBLEM, ids from 1: ops, devices, groups, whether transfers have latency (0 or 1), the length of a
 step that some feasible placement has (inf: none is known); per device the overhead of an
 op and the memory for parameters; per ordered pair of devices latency and bandwidth; per op its group, the
-device to start from (0: none) and the cost on each device (inf: cannot); per group its parameters' bytes;
-then "edge SRC DST BYTES" (-1: a control edge).
+device to start from (0: none) and the cost on each device (inf: cannot); per group the bytes of its
+own parameters; then "shared BYTES GROUP.." of each that several ops read, "apart GROUP GROUP" and
+"edge SRC DST BYTES" (-1: a control edge).
 
 Times become whole ticks, rounded down, so that the model's optimum is a lower bound. It relaxes what both
 semantics have in common: a device runs one op at a time, in any order; a tensor reaches another device no
@@ -40,7 +41,14 @@ class Problem:
         self.us = [[cost + (self.overhead[d] if cost > 0 else 0)
                     for d, cost in enumerate(map(float, row[2:]))] for row in rows]
         self.bytes = [float(next(lines)[0]) for _ in range(groups)]
-        self.edges = [(int(src) - 1, int(dst) - 1, float(size)) for _, src, dst, size in lines]
+        self.shared, self.apart, self.edges = [], [], []
+        for what, *row in lines:
+            if what == "shared":
+                self.shared.append((float(row[0]), [int(group) - 1 for group in row[1:]]))
+            elif what == "apart":
+                self.apart.append(tuple(int(group) - 1 for group in row))
+            else:
+                self.edges.append((int(row[0]) - 1, int(row[1]) - 1, float(row[2])))
         self.transfer = [[[self.transfer_us(links[a][b], size, dataflow) if a != b else 0
                            for b in self.devices] for a in self.devices] for _, _, size in self.edges]
 
@@ -74,7 +82,12 @@ class Model:
             if problem.memory[d] < math.inf:
                 held = [(size, row[d]) for size, row in zip(problem.bytes, self.on)
                         if size > 0 and row[d] is not None]
+                held += [(size, self.literal_any(model, d, groups)) for size, groups in problem.shared]
                 model.Add(sum(int(size) * x for size, x in held) <= int(problem.memory[d]))
+        for a, b in problem.apart:
+            for x, y in zip(self.on[a], self.on[b]):
+                if x is not None and y is not None:
+                    model.AddBoolOr([x.Not(), y.Not()])
         self.add_ops(model, devices)
         self.add_edges(model)
         self.makespan = model.NewIntVar(0, TICKS, "")
@@ -122,6 +135,14 @@ class Model:
                 if time > min(ticks.values()) and self.on[a][d] is not None and self.on[b][e] is not None:
                     model.Add(self.begin[dst] >= self.end[src] + time).OnlyEnforceIf(
                         [self.on[a][d], self.on[b][e]])
+
+    def literal_any(self, model, device, groups):
+        """True where any of the groups is on the device."""
+        here = model.NewBoolVar("")
+        for group in groups:
+            if self.on[group][device] is not None:
+                model.AddImplication(self.on[group][device], here)
+        return here
 
     def literal_apart(self, model, a, b):
         apart = model.NewBoolVar("")

@@ -48,6 +48,21 @@ int total_param_bytes(Call& call) {
   return call.integer(call.self<const Graph>()->total_param_bytes());
 }
 
+int shared_parameters(Call& call) {
+  const auto graph = call.self<const Graph>();
+  lua_newtable(call.L);
+  int i = 0;
+  for (const Graph::SharedParameter& each : graph->shared_parameters()) {
+    lua_createtable(call.L, 0, 2);
+    lua_pushnumber(call.L, static_cast<lua_Number>(each.bytes));
+    lua_setfield(call.L, -2, "bytes");
+    push_ids(call.L, each.consumers);
+    lua_setfield(call.L, -2, "consumers");
+    lua_rawseti(call.L, -2, ++i);
+  }
+  return 1;
+}
+
 int find(Call& call) {
   const auto graph = call.self<const Graph>();
   const auto op = graph->find_op(call.argument(1, "name").text());
@@ -244,6 +259,7 @@ constexpr Binding kMethods[] = {
     {"graph:tensor_count", &tensor_count},
     {"graph:edge_count", &edge_count},
     {"graph:total_param_bytes", &total_param_bytes},
+    {"graph:shared_parameters", &shared_parameters},
     {"graph:find", &find},
     {"graph:op_name", &op_name},
     {"graph:op_type", &op_type},
