@@ -40,6 +40,8 @@ return function(torch)
   local function new(parameters, options, decoupled, defaults)
     local self = begin(Adam, parameters, options, defaults, { "means", "squares" })
     self.decoupled = decoupled
+    self.counts = {}  -- by tensor: its steps, fewer than all where it had no gradient
+    for i in ipairs(self.tensors) do self.counts[i] = 0 end
     return self
   end
 
@@ -64,7 +66,8 @@ return function(torch)
     for i, tensor in ipairs(self.tensors) do
       local gradient = tensor:grad()
       if gradient then
-        tensor:adam_step_(gradient, self.means[i], self.squares[i], self.steps, self.lr, self.betas[1],
+        self.counts[i] = self.counts[i] + 1
+        tensor:adam_step_(gradient, self.means[i], self.squares[i], self.counts[i], self.lr, self.betas[1],
           self.betas[2], self.eps, self.weight_decay, self.decoupled)
       end
     end
@@ -75,11 +78,18 @@ return function(torch)
   end
   Adam.zero_grad = zero_grad
 
-  -- The state by name, for torch.save beside a module's: moments and the number of steps.
+  local function count_tensor(count) return torch.tensor { math.floor(count / HIGH_UNIT), count % HIGH_UNIT } end
+  local function count_of(tensor)
+    local high, low = unpack(tensor:totable())
+    return high * HIGH_UNIT + low
+  end
+
+  -- The state by name, for torch.save beside a module's: moments, the number of steps, and that of each tensor
+  -- that had fewer.
   function Adam:state_dict()
-    local state = { ["adam.steps"] = torch.tensor { math.floor(self.steps / HIGH_UNIT),
-      self.steps % HIGH_UNIT } }
+    local state = { ["adam.steps"] = count_tensor(self.steps) }
     for i, name in ipairs(self.names) do
+      if self.counts[i] ~= self.steps then state["adam.steps." .. name] = count_tensor(self.counts[i]) end
       state["adam.mean." .. name], state["adam.square." .. name] = self.means[i], self.squares[i]
     end
     return state
@@ -99,8 +109,11 @@ return function(torch)
       self.means[i]:copy_(state["adam.mean." .. name])
       self.squares[i]:copy_(state["adam.square." .. name])
     end
-    local high, low = unpack(steps:totable())
-    self.steps = high * HIGH_UNIT + low
+    self.steps = count_of(steps)
+    for i, name in ipairs(self.names) do
+      local own = state["adam.steps." .. name]
+      self.counts[i] = own and count_of(own) or self.steps
+    end
   end
 
   local SGD = { zero_grad = zero_grad }

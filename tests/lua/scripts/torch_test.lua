@@ -331,6 +331,30 @@ check.test("Adam and AdamW step as published", function()
   check.fails("lr is nan", optim.Adam, { torch.ones { 1 } }, { lr = 0 / 0 })
 end)
 
+check.test("Adam counts the steps of each tensor that had a gradient, and keeps the counts", function()
+  local first, late = torch.ones({ 1 }):requires_grad_(), torch.ones({ 1 }):requires_grad_()
+  local optimizer = optim.Adam({ first, late }, { lr = 0.1 })
+  local function step(loss)
+    optimizer:zero_grad()
+    loss:sum():backward()
+    optimizer:step()
+  end
+  for _ = 1, 10 do step(first) end
+  step(first + late)
+  -- With a constant gradient, every step is of the size of the rate.
+  check.near(late:item(), 0.9, 1e-5)
+  check.near(first:item(), 1 - 1.1, 1e-5)
+  local state = optimizer:state_dict()
+  optimizer = optim.Adam({ first, late }, { lr = 0.1 })
+  optimizer:load_state_dict(state)
+  step(first + late)
+  check.near(late:item(), 0.8, 1e-5)
+  -- A file of an optimiser without counts of its own: all had every step.
+  state["adam.steps.2"] = nil
+  optimizer:load_state_dict(state)
+  check.equal(optimizer:state_dict()["adam.steps.2"], nil)
+end)
+
 check.test("distributions: log-probabilities, entropies and draws agree", function()
   local of = torch.distributions
   torch.manual_seed(11)
