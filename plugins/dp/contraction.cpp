@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "berth/support/index.h"
 
@@ -105,16 +106,24 @@ struct MeanRoute {
   double latency_us = 0;
   double us_per_byte = 0;
   double routes = 0;
+  bool alike = true;  ///< the mean is of equal figures
 
   void add(const Route& route, bool with_latency) {
-    if (with_latency) latency_us += route.transfer_us(0);
-    us_per_byte += 1e6 / route.bandwidth_bytes_per_s;
+    const double its_latency_us = with_latency ? route.transfer_us(0) : 0;
+    const double its_us_per_byte = 1e6 / route.bandwidth_bytes_per_s;
+    if (routes == 0) first_ = {its_latency_us, its_us_per_byte};
+    alike = alike && first_ == std::pair(its_latency_us, its_us_per_byte);
+    latency_us += its_latency_us;
+    us_per_byte += its_us_per_byte;
     routes += 1;
   }
   [[nodiscard]] double us(std::int64_t bytes) const {
     if (routes == 0) return 0;
     return (latency_us + static_cast<double>(bytes) * us_per_byte) / routes;
   }
+
+ private:
+  std::pair<double, double> first_;
 };
 
 }  // namespace
@@ -294,6 +303,7 @@ void SplitGraph::cost_transfers(const Problem& problem,
         out.add(cluster.route(device, other), with_latency);
       }
     }
+    links_alike_ = links_alike_ && in.alike && out.alike;
     std::vector<double>& receive = receive_us_.emplace_back();
     std::vector<double>& send = send_us_.emplace_back();
     for (const std::int64_t bytes : tensor_bytes) {

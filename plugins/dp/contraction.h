@@ -52,6 +52,8 @@ class SplitGraph {
 
   [[nodiscard]] Node count() const noexcept { return static_cast<Node>(producers_.size()); }
   [[nodiscard]] const std::vector<SplitClass>& classes() const noexcept { return classes_; }
+  /// Whether transfers take what they take here between any two devices, and not in the mean of unlike links.
+  [[nodiscard]] bool links_alike() const noexcept { return links_alike_; }
   [[nodiscard]] const std::vector<SplitTensor>& tensors() const noexcept { return tensors_; }
   /// The nodes that must be in every ideal that holds `node`; sorted, distinct.
   [[nodiscard]] const std::vector<Node>& producers(Node node) const noexcept {
@@ -100,6 +102,7 @@ class SplitGraph {
   std::vector<std::vector<double>> us_;  // by class, node
   std::vector<double> bytes_;
   std::vector<std::vector<double>> receive_us_, send_us_;  // by class, tensor
+  bool links_alike_ = true;
 };
 
 }  // namespace berth::policies::dp

@@ -204,7 +204,9 @@ class DpPolicy final : public Policy {
         return end(SearchEnd::budget, "stopped among " + among);
       }
       if (ideals->all()) {
-        return end(SearchEnd::done, "the best contiguous split: all " + among);
+        const char* const by = graph.links_alike() ? "" : " by the mean of unlike links";
+        return end(SearchEnd::done,
+                   "the best contiguous split" + std::string(by) + ": all " + among);
       }
       report(best, among + " within " + std::to_string(window) + " positions of one order");
     }

@@ -115,6 +115,31 @@ TEST_CASE("dp says which devices are left idle, and that one op bounds the load"
   CHECK(answer.notes.back().find("'op1' alone is") != std::string::npos);
 }
 
+TEST_CASE("dp says the best split only of links that are alike") {
+  GraphBuilder builder("chain");
+  const OpId a = builder.add_op("a", "T"), b = builder.add_op("b", "T");
+  TensorInfo info;
+  info.bytes = 1000;
+  builder.add_input(b, builder.add_output(a, info));
+  for (const OpId op : {a, b}) builder.set_cost(op, {}, 10);
+  const auto graph = builder.build();
+  Engine engine({plugin_folder()});
+  for (const double latency_us : {5, 6}) {
+    CAPTURE(latency_us);
+    const std::vector<Device> devices = {{"d0", "k"}, {"d1", "k"}, {"d2", "k"}};
+    const auto cluster = std::make_shared<const Cluster>(
+        "three", devices,
+        std::vector<LinkSpec>{{"*", "*", 1e10, 5, {}}, {"d0", "d2", 1e10, latency_us, {}}});
+    const auto problem = throughput_problem(graph, cluster, Costs::stated(*graph, *cluster));
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    const PolicyAnswer answer = engine.make_policy("dp")->place(*evaluator, {});
+    REQUIRE_FALSE(answer.notes.empty());
+    CHECK(answer.notes.front().find("the best contiguous split") != std::string::npos);
+    CHECK((answer.notes.front().find("by the mean of unlike links") == std::string::npos) ==
+          (latency_us == 5));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("dp: the least largest load over all contiguous splits") {
