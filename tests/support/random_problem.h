@@ -44,6 +44,7 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
                        {},
                        shape.parallel_chance > 0 && random.uniform() < shape.parallel_chance});
       if (shape.parallel_chance > 0 && random.uniform() < shape.parallel_chance / 2) {
+        links.back().parallel = false;
         links.back().receiver_us = 10 * random.uniform();
       }
     }

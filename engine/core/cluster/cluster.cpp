@@ -78,6 +78,11 @@ void check_link(const std::string& cluster, const LinkSpec& link) {
                       "', but its receiver copies (receiver_us), and nothing is held on the way: "
                       "leave one of them out"));
   }
+  if (link.receiver_us && link.parallel) {
+    fail(cluster, cat("link ", link.src, " -> ", link.dst,
+                      " is parallel, but its receiver copies (receiver_us), one transfer after the "
+                      "other: leave one of them out"));
+  }
   if (link.parallel && !link.shares.empty()) {
     fail(cluster,
          cat("link ", link.src, " -> ", link.dst, " is parallel and shares '", link.shares.front(),

@@ -36,7 +36,7 @@ std::shared_ptr<const Cluster> held_by_hosts(const Cluster& cluster, DeviceId ma
     spec.dst = cluster.device(dst).name;
     spec.bandwidth_bytes_per_s = like == nullptr ? kNoTime : like->bandwidth_bytes_per_s;
     spec.latency_us = like == nullptr ? 0 : like->latency_us;
-    spec.parallel = like == nullptr || like->parallel;
+    spec.parallel = like == nullptr || (like->parallel && !like->receiver_us);
     if (like != nullptr) spec.receiver_us = like->receiver_us;
     for (const ChannelId channel : like == nullptr ? std::vector<ChannelId>() : like->channels) {
       spec.shares.push_back(cluster.channel_name(channel));

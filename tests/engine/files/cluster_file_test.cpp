@@ -79,6 +79,7 @@ TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
       {R"("shares": ["pcie"])", R"("receiver_us": -1)", "at links[0].receiver_us"},
       {R"("shares": ["pcie"])", R"("shares": ["pcie"], "receiver_us": 1)", "'pcie'"},
       {R"("shares": ["pcie"])", R"("shares": ["pcie"], "parallel": true)", "'pcie'"},
+      {R"("shares": ["pcie"])", R"("parallel": true, "receiver_us": 1)", "is parallel, but"},
       {R"("latency_us": 5)", R"("latency_us": -5)", "at links[0].latency_us"},
       {R"("bandwidth_bytes_per_s": 1e10)", R"("bandwidth_bytes_per_s": 0)", "bandwidth"},
       {R"("dst": "*")", R"("dst": "gpu:9")", "gpu:9"},
