@@ -239,8 +239,8 @@ Part parse_part(std::string_view words, std::string_view text) {
   part.bridged = has_bridge(part);
   const bool one_memory = !part.known->cores.name.empty();
   if (one_memory && !part.memory_bytes && part.known->device.memory_bytes == 0) {
-    fail(words,
-         cat("'", name, "' is sold with several sizes of memory; say which: ", name, ":32GiB"));
+    fail(words, cat("'", name, "' is sold with several sizes of memory; say which: ", name,
+                    ":NGiB, where N is yours"));
   }
   return part;
 }

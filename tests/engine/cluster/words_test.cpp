@@ -198,7 +198,7 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("host@pcie3x16", {"in no slot"});
   refused("host+host:1GiB", {"two hosts"});
   refused("m2max:64GiB+host", {"two hosts"});
-  refused("m2max", {"several sizes", "m2max:32GiB"});
+  refused("m2max", {"several sizes", "m2max:NGiB"});
   refused("500xrtx3090", {"more than 128", "berth.cluster/1"});
   refused("0xrtx3090", {"no device '0xrtx3090'"});
   refused("rtx4090:-1GiB", {"'-1GiB'"});
