@@ -79,7 +79,8 @@ LoadedModel load_exchange_graph(const std::filesystem::path& model, const LoadOp
     throw Error(ErrorCode::invalid_argument,
                 cat(model.string(),
                     ": an exchange graph has fixed sizes; it takes no dimensions or shapes, and no "
-                    "arguments, experts or rules of ops"));
+                    "arguments, experts or rules of ops; leave them out, of a placement's settings "
+                    "too"));
   }
   const std::shared_ptr<const Graph> graph = load_graph(model);
   if (options.fetches.empty()) return {graph, {}};

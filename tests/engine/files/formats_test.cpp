@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/sdk/op_rules.h"
+#include "berth/simulator.h"
 #include "support/format_page.h"
 
 namespace berth {
@@ -60,6 +62,26 @@ TEST_CASE("the pages of the formats hold what the readers accept") {
   check_page(FormatPage("placement.md"), {""}, [&](const std::string& text) {
     (void)parse_placement(text, "placement.md", *graph, *cluster);
   });
+}
+
+TEST_CASE("the examples of the pages belong together") {
+  const auto cluster = parse_cluster(FormatPage("cluster.md").block("json"), "cluster.md");
+  const auto graph = parse_graph(FormatPage("graph.md").block("json"), "graph.md");
+  const json placement = json::parse(FormatPage("placement.md").block("json"));
+  const Simulator simulator(
+      std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster)));
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(parse_placement(placement.dump(), "placement.md", *graph, *cluster), workspace,
+                     evaluation);
+  const json& results = placement.at("results");
+  CHECK(evaluation.feasible == results.at("feasible").get<bool>());
+  CHECK(evaluation.peak_bytes == results.at("peak_bytes").get<std::vector<std::int64_t>>());
+  CHECK(evaluation.runtime_us == doctest::Approx(results.at("runtime_us").get<double>()));
+  CHECK_FALSE(placement.at("settings").contains("dims"));
+  std::int64_t bytes = 0;
+  for (OpId op = 0; op < graph->op_count(); ++op) bytes += graph->output_bytes(op);
+  CHECK(json::parse(FormatPage("costs.md").block("json")).at("tensor_bytes") == bytes);
 }
 
 }  // namespace
