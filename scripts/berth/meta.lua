@@ -502,7 +502,7 @@ function graph:tensor_bytes(tensor) end
 function graph:topological_order() end
 
 ---Writes a berth.graph/1 file with the costs. It can be placed without the model. A parameter that several
----ops read is a pure op of its own.
+---ops read is a pure op of its own, and so is a constant that none reads.
 ---@param path string
 ---@param costs berth.Costs
 ---@param cluster berth.Cluster

@@ -128,6 +128,7 @@ void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json&
       name = cat(stem, "#", i);
     }
     for (const OpId consumer : shared.consumers) {
+      if (graph.is_constant(consumer)) continue;
       edges.push_back(
           {{"src", ops.size()}, {"output", 0}, {"dst", id[static_cast<std::size_t>(consumer)]}});
     }
@@ -136,6 +137,33 @@ void write_shared(const Graph& graph, const std::vector<std::int32_t>& id, Json&
                    {"cost_us", 0},
                    {"output_bytes", {shared.bytes}},
                    {"pure", true}});
+  }
+}
+
+/// Constants that no op reads, which reside all the same, and the step may return them: parameters of their own, with
+/// their ids and the outputs' ports.
+void write_unread(const Graph& graph, std::vector<std::int32_t>& id,
+                  std::vector<std::int32_t>& port, Json& ops) {
+  std::set<TensorId> seen;
+  for (const Graph::SharedParameter& shared : graph.shared_parameters()) seen.insert(shared.tensor);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.is_constant(op) || graph.own_param_bytes(op) == 0) continue;
+    Json sizes = Json::array();
+    for (const TensorId tensor : graph.outputs(op)) {
+      port[static_cast<std::size_t>(tensor)] = static_cast<std::int32_t>(sizes.size());
+      std::int64_t bytes = 0;
+      for (const TensorId kept : graph.kept_for(tensor)) {
+        if (seen.insert(kept).second) bytes += graph.bytes(kept);
+      }
+      sizes.push_back(bytes);
+    }
+    id[static_cast<std::size_t>(op)] = static_cast<std::int32_t>(ops.size());
+    ops.push_back({{"name", graph.op_name(op)},
+                   {"type", "Parameter"},
+                   {"cost_us", 0},
+                   {"output_bytes", std::move(sizes)},
+                   {"pure", true}});
+    if (!graph.colocation(op).empty()) ops.back()["colocate"] = graph.colocation(op);
   }
 }
 
@@ -207,6 +235,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
     }
   }
   write_shared(graph, id, ops, edges);
+  write_unread(graph, id, port, ops);
   Json document = {{"format", kGraphFormat},
                    {"name", graph.name()},
                    {"ops", std::move(ops)},
@@ -214,9 +243,10 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
   if (graph.names_results()) {
     Json results = Json::array();
     for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-      const OpId producer = graph.producer(tensor);
-      if (producer == kNoOp || !graph.is_result(tensor)) continue;
-      results.push_back({{"src", id[static_cast<std::size_t>(producer)]},
+      const OpId maker = graph.maker(tensor);
+      if (maker == kNoOp || !graph.is_result(tensor)) continue;
+      if (graph.is_constant(maker) && graph.own_param_bytes(maker) == 0) continue;
+      results.push_back({{"src", id[static_cast<std::size_t>(maker)]},
                          {"output", port[static_cast<std::size_t>(tensor)]}});
     }
     document["results"] = std::move(results);

@@ -130,6 +130,31 @@ TEST_CASE("workspaces and states are written and read again") {
   }
 }
 
+TEST_CASE("a constant that no op reads is written, and returned where the step returns it") {
+  GraphBuilder builder("g");
+  const OpId table = builder.add_op("table", "Const"), x = builder.add_op("x", "Input");
+  const OpId op = builder.add_op("op", "Op");
+  builder.set_pure(table);
+  builder.add_input(op, builder.add_output(x, {DType::f32, true, {5}}));
+  builder.add_output(table, {DType::f32, true, {10}});
+  const TensorId returned = builder.add_output(table, {DType::f32, true, {250}});
+  builder.add_result(returned);
+  builder.add_result(builder.add_output(op, {DType::f32, true, {5}}));
+  for (const OpId each : {table, x, op}) builder.set_cost(each, {}, 1);
+  const auto graph = ops::fold_constants(builder.build());
+  REQUIRE(graph->is_constant(table));
+  const Cluster cluster("c", std::vector<Device>(1, Device{.name = "gpu", .kind = "gpu"}), {});
+  const auto again = ops::fold_constants(
+      parse_graph(graph_json(*graph, *Costs::stated(*graph, cluster), cluster), "g"));
+  CHECK(again->total_param_bytes() == 1040);
+  const auto found = again->find_op("table");
+  REQUIRE(found);
+  CHECK(again->is_constant(*found));
+  CHECK_FALSE(again->is_result(again->outputs(*found)[0]));
+  CHECK(again->is_result(again->outputs(*found)[1]));
+  CHECK(again->is_result(again->outputs(*again->find_op("op"))[0]));
+}
+
 TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
   struct Case {
     std::string json;
