@@ -317,7 +317,6 @@ class StagesPolicy final : public Policy {
   /// All orders but for those of devices that are alike; none where there are too many.
   static std::vector<std::vector<DeviceId>> permutations(const Problem& problem,
                                                          const std::vector<DeviceId>& devices) {
-    // Alike: of one class, one memory, and links of equal bandwidth to all others.
     std::vector<std::pair<std::int32_t, DeviceId>> sorts;
     for (const DeviceId device : devices) {
       const auto same = std::find_if(sorts.begin(), sorts.end(), [&](const auto& entry) {
@@ -347,18 +346,46 @@ class StagesPolicy final : public Policy {
     return all;
   }
 
+  /// Whether the machine is the same with the two devices exchanged.
   static bool alike(const Problem& problem, DeviceId a, DeviceId b) {
     const Cluster& cluster = problem.cluster();
     if (problem.device_class(a) != problem.device_class(b)) return false;
     if (problem.memory_bytes(a) != problem.memory_bytes(b)) return false;
-    for (DeviceId other = 0; other < cluster.device_count(); ++other) {
-      if (other == a || other == b) continue;
-      if (cluster.route(a, other).bandwidth_bytes_per_s !=
-          cluster.route(b, other).bandwidth_bytes_per_s) {
-        return false;
+    const auto exchanged = [&](DeviceId device) {
+      return device == a ? b : device == b ? a : device;
+    };
+    Uses uses, exchanged_uses;
+    for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+      for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+        if (src == dst) continue;
+        const Route& one = cluster.route(src, dst);
+        const Route& other = cluster.route(exchanged(src), exchanged(dst));
+        if (one.bandwidth_bytes_per_s != other.bandwidth_bytes_per_s ||
+            one.latency_us != other.latency_us || one.parallel != other.parallel ||
+            one.receiver_us != other.receiver_us) {
+          return false;
+        }
+        for (const ChannelId channel : one.channels) {
+          uses[channel].emplace_back(src, dst);
+          exchanged_uses[channel].emplace_back(exchanged(src), exchanged(dst));
+        }
       }
     }
-    return true;
+    return sets_of(std::move(uses)) == sets_of(std::move(exchanged_uses));
+  }
+
+  /// By channel: the links that share it.
+  using Uses = std::map<ChannelId, std::vector<std::pair<DeviceId, DeviceId>>>;
+
+  /// The same whatever the channels' numbers.
+  static std::vector<Uses::mapped_type> sets_of(Uses uses) {
+    std::vector<Uses::mapped_type> sets;
+    for (auto& [channel, links] : uses) {
+      std::sort(links.begin(), links.end());
+      sets.push_back(std::move(links));
+    }
+    std::sort(sets.begin(), sets.end());
+    return sets;
   }
 
   /// The simplest of those within reach of the best.

@@ -152,6 +152,38 @@ TEST_CASE("stages: experts go to the host where the GPUs do not hold them") {
   }
 }
 
+TEST_CASE("even: by number, a layer is where it begins among the shares of memory") {
+  // Ten units: 6 begin before 230 of 400. By bytes the embedding and the head count less.
+  const auto problem = decoder({.memory = {230, 170}});
+  const Placement placement = placed(problem, "even", {{"by", std::string("number")}});
+  CHECK(counts(*problem, placement) == std::vector<int>{11, 7, 0});
+}
+
+TEST_CASE("stages: devices are alike only where no link tells them apart") {
+  // gpu:1 is far from the others, or slow to send, or gpu:0 and gpu:2 share nothing with it.
+  const auto like = decoder({.memory = {70, 70, 70}, .us = {10, 10, 10}});
+  const std::vector<LinkSpec> all = {{"*", "*", 1e12, 1}};
+  for (const LinkSpec& other :
+       {LinkSpec{"gpu:1", "*", 1e12, 500}, LinkSpec{"*", "gpu:1", 1e12, 500},
+        LinkSpec{"gpu:0", "gpu:1", 1e12, 500}}) {
+    CAPTURE(other.src);
+    std::vector<LinkSpec> links = all;
+    links.push_back(other);
+    std::vector<Device> devices;
+    for (DeviceId d = 0; d < 3; ++d) devices.push_back(like->cluster().device(d));
+    for (Device& device : devices) device.kind = "gpu";
+    const auto cluster = std::make_shared<const Cluster>("far", devices, links);
+    const auto graph = like->shared_graph();
+    const auto problem = std::make_shared<const Problem>(
+        graph, cluster,
+        std::make_shared<const Costs>(std::vector(1, std::vector<double>(18, 10)),
+                                      std::vector<std::int64_t>{}, "test"));
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    // Two cuts over near links, in some order: 18 ops and two transfers.
+    CHECK(evaluator->evaluate(placed(problem, "stages")).objective_us < 200);
+  }
+}
+
 TEST_CASE("several hosts are all before the others, or all behind them") {
   const auto problem = decoder({.memory = {95}, .us = {10}, .hosts = {50, 60}});
   for (const char* policy : {"stages", "fill"}) {
