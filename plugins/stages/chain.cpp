@@ -12,6 +12,7 @@
 #include "berth/sdk/repair.h"
 #include "berth/support/disjoint_sets.h"
 #include "berth/support/index.h"
+#include "berth/support/text.h"
 
 namespace berth::policies::stages {
 namespace {
@@ -156,14 +157,41 @@ Placement Chain::placement(const Plan& plan) const {
   return placement;
 }
 
-int Chain::hosts_end() const {
-  const auto elsewhere = [&](OpId op) {
-    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
-      if (problem_.cluster().device(device).host) continue;
-      if (runs_[at(device)][at(classes_->of(op))]) return true;
+bool Chain::is_accelerated(OpId op) const {
+  for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+    if (problem_.cluster().device(device).host) continue;
+    if (runs_[at(device)][at(classes_->of(op))]) return true;
+  }
+  return false;
+}
+
+bool Chain::on_hosts_alone(int unit) const {
+  const std::vector<OpId>& ops = (*this)[unit].ops;
+  return std::none_of(ops.begin(), ops.end(), [&](OpId op) { return is_accelerated(op); });
+}
+
+std::vector<OpId> Chain::displaced(const Plan& plan) const {
+  std::vector<OpId> found;
+  int unit = 0;
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    const int begin = unit;
+    for (; unit < plan.ends[i]; ++unit) {
+      const bool hosted = unit - begin < plan.hosted[i] && host_ != kNoDevice;
+      const auto check = [&](const std::vector<OpId>& ops, DeviceId device) {
+        for (const OpId op : ops) {
+          const bool runs = runs_[at(device)][at(classes_->of(op))];
+          if (!runs && is_accelerated(op)) found.push_back(op);
+        }
+      };
+      check((*this)[unit].ops, plan.devices[i]);
+      check((*this)[unit].experts, hosted ? host_ : plan.devices[i]);
     }
-    return false;
-  };
+  }
+  return found;
+}
+
+int Chain::hosts_end() const {
+  const auto elsewhere = [&](OpId op) { return is_accelerated(op); };
   int first = 0, last = 0;  // behind the first ones of them, and behind all
   for (int unit = 0; unit < count(); ++unit) {
     const std::vector<OpId>& ops = (*this)[unit].ops;
@@ -258,10 +286,22 @@ Plan filled_to_fit(const Chain& chain, const std::vector<DeviceId>& devices,
   return plan;
 }
 
-PolicyAnswer answer_of(const Chain& chain, const Plan& plan, Evaluator& evaluator, bool repair,
-                       const PlaceContext& context) {
+PolicyAnswer answer_of(const Chain& chain, const Plan& plan, Evaluator& evaluator,
+                       Answering answering, const PlaceContext& context) {
   const Problem& problem = evaluator.problem();
   Placement placement = chain.placement(plan);
+  if (answering.alone) {
+    if (const std::vector<OpId> outside = chain.displaced(plan); !outside.empty()) {
+      const OpId op = outside.front();
+      throw Error(
+          ErrorCode::infeasible,
+          cat("found no plan in which each device has one run of whole layers: op '",
+              problem.graph().op_name(op), "' may not be where its layer would be, and is on ",
+              problem.cluster().device(placement[at(op)]).name, "; relax the constraints on it"));
+    }
+    return placement;
+  }
+  const bool repair = answering.repair;
   if (problem.separations().empty() && (!repair || evaluator.evaluate(placement).feasible)) {
     return placement;
   }

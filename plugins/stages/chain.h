@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/options.h"
 #include "berth/placement.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
@@ -44,14 +45,21 @@ class Chain {
   /// The units that hosts in front have at least, as the last of them runs on hosts alone. 0 = only the first
   /// units do, which may be on a host beside any plan.
   [[nodiscard]] int hosts_end() const;
-  /// All ops that its device cannot run, or must not, go to the device that runs them fastest.
+  /// All ops that their device cannot run, or must not, go to the device that runs them fastest.
   [[nodiscard]] Placement placement(const Plan& plan) const;
+  /// Whether nothing but hosts runs any op of the unit.
+  [[nodiscard]] bool on_hosts_alone(int unit) const;
+  /// Ops of the plan that are not on the device of their run, nor experts on a host. Those that hosts alone
+  /// run, as tools have them look up words, are where they are beside any run.
+  [[nodiscard]] std::vector<OpId> displaced(const Plan& plan) const;
   /// Devices that may have a run, the fastest for the whole network first and hosts last.
   [[nodiscard]] std::vector<DeviceId> by_speed() const;
 
  private:
   void join_classes();
   void put(const std::vector<OpId>& ops, DeviceId device, Placement& placement) const;
+  /// Whether a device that is no host runs the op.
+  [[nodiscard]] bool is_accelerated(OpId op) const;
 
   const Problem& problem_;
   std::shared_ptr<const Groups> classes_;
@@ -73,8 +81,20 @@ class Chain {
                                  std::vector<std::int64_t> room, Evaluator& evaluator,
                                  const PlaceContext& context, bool hosted = false);
 
-/// The plan as an answer: as it is where it is valid and fits, else repaired by groups.
+/// How a plan becomes an answer.
+struct Answering {
+  bool repair;  ///< one that is invalid or does not fit is repaired by groups
+  bool alone;   ///< devices have their runs and nothing else; then nothing is repaired
+  explicit Answering(const Options& options)
+      : repair(options.boolean("repair")), alone(options.boolean("alone")) {}
+};
+inline constexpr OptionSpec kAloneOption = {"alone", OptionType::boolean, "false",
+                                            "devices have their runs and nothing else, as tools "
+                                            "with stages have it: no op is elsewhere because a "
+                                            "constraint keeps it off, and nothing is repaired"};
+
+/// The plan as an answer. Throws Error(infeasible) naming an op outside of its run where runs are alone.
 [[nodiscard]] PolicyAnswer answer_of(const Chain& chain, const Plan& plan, Evaluator& evaluator,
-                                     bool repair, const PlaceContext& context);
+                                     Answering answering, const PlaceContext& context);
 
 }  // namespace berth::policies::stages

@@ -1,4 +1,4 @@
-// Whole layers by the memory of the devices: llama.cpp's default, and what accelerate calls balanced.
+// Whole layers by the memory of the devices: what accelerate calls balanced, and llama.cpp's default.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,10 @@ namespace {
 class EvenPolicy final : public Policy {
  public:
   explicit EvenPolicy(const Options& options)
-      : equal_(options.text("by") == "layers"), repair_(options.boolean("repair")) {}
+      : by_(options.text("by") == "layers"   ? By::layers
+            : options.text("by") == "number" ? By::number
+                                             : By::memory),
+        answering_(options) {}
 
   [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
@@ -21,28 +24,26 @@ class EvenPolicy final : public Policy {
     const Chain chain(problem);
     const std::vector<DeviceId> devices = spread_devices(problem, /*hosts=*/false);
     Plan plan = by_share(problem, chain, devices);
-    if (!evaluator.evaluate(chain.placement(plan)).feasible)
+    const bool outside = answering_.alone && !chain.displaced(plan).empty();
+    if (outside || !evaluator.evaluate(chain.placement(plan)).feasible)
       plan = within_memory(problem, chain, plan, evaluator, context);
-    return answer_of(chain, plan, evaluator, repair_, context);
+    return answer_of(chain, plan, evaluator, answering_, context);
   }
 
  private:
-  /// The device of a unit is that of the middle of its bytes among all.
+  enum class By { memory, layers, number };
+
+  /// The device of a unit is that of the middle of its bytes among all; by number, that of where it begins.
   [[nodiscard]] Plan by_share(const Problem& problem, const Chain& chain,
                               const std::vector<DeviceId>& devices) const {
-    std::int64_t most = 1;
-    for (const DeviceId device : devices) most = std::max(most, problem.memory_bytes(device));
-    std::vector<double> share;
-    for (const DeviceId device : devices) {
-      const std::int64_t memory = problem.memory_bytes(device);
-      share.push_back(equal_ ? 1 : static_cast<double>(memory == kNoLimit ? most : memory));
-    }
+    const std::vector<double> share = shares(problem, devices);
     const double all = std::max(1.0, std::accumulate(share.begin(), share.end(), 0.0));
-    // A unit without parameters still counts as one among many.
-    double total = 0;
-    const auto weight = [&](int unit) {
-      return equal_ ? 1 : static_cast<double>(chain[unit].param_bytes) + 1;
+    // A unit without parameters still counts as one among many; one on hosts alone has no number.
+    const auto weight = [&](int unit) -> double {
+      if (by_ == By::number) return chain.on_hosts_alone(unit) ? 0 : 1;
+      return by_ == By::layers ? 1 : static_cast<double>(chain[unit].param_bytes) + 1;
     };
+    double total = 0;
     for (int unit = 0; unit < chain.count(); ++unit) total += weight(unit);
     Plan plan{devices, {}, std::vector<int>(devices.size(), 0)};
     int unit = 0;
@@ -51,8 +52,9 @@ class EvenPolicy final : public Policy {
       up_to += share[i] / all;
       const bool last = i + 1 == devices.size();
       for (; unit < chain.count(); ++unit) {
-        const double middle = (before + weight(unit) / 2) / total;
-        if (!last && middle > up_to) break;
+        const bool beyond = by_ == By::number ? before / total >= up_to
+                                              : (before + weight(unit) / 2) / total > up_to;
+        if (!last && beyond) break;
         before += weight(unit);
       }
       plan.ends.push_back(unit);
@@ -60,10 +62,28 @@ class EvenPolicy final : public Policy {
     return plan;
   }
 
+  /// Of each device; memory as the machine has it, or what constraints leave of it.
+  [[nodiscard]] std::vector<double> shares(const Problem& problem,
+                                           const std::vector<DeviceId>& devices) const {
+    std::vector<std::int64_t> memory;
+    for (const DeviceId device : devices) {
+      memory.push_back(by_ == By::number ? problem.cluster().device(device).memory_bytes
+                                         : problem.memory_bytes(device));
+    }
+    std::int64_t most = 1;
+    for (const std::int64_t bytes : memory) most = bytes == kNoLimit ? most : std::max(most, bytes);
+    std::vector<double> share;
+    for (const std::int64_t bytes : memory) {
+      share.push_back(by_ == By::layers ? 1
+                                        : static_cast<double>(bytes == kNoLimit ? most : bytes));
+    }
+    return share;
+  }
+
   /// No device takes more than its share, nor than it has room for; what is left goes to the next, and
-  /// at last to hosts.
-  static Plan within_memory(const Problem& problem, const Chain& chain, const Plan& plan,
-                            Evaluator& evaluator, const PlaceContext& context) {
+  /// at last to hosts, unless runs are alone: tools have no hosts behind their GPUs.
+  [[nodiscard]] Plan within_memory(const Problem& problem, const Chain& chain, const Plan& plan,
+                                   Evaluator& evaluator, const PlaceContext& context) const {
     std::vector<DeviceId> devices = plan.devices;
     std::vector<std::int64_t> room;
     int unit = 0;
@@ -75,24 +95,26 @@ class EvenPolicy final : public Policy {
     }
     for (const DeviceId device : chain.by_speed()) {
       if (std::find(devices.begin(), devices.end(), device) != devices.end()) continue;
+      if (answering_.alone && problem.cluster().device(device).host) continue;
       devices.push_back(device);
       room.push_back(problem.memory_bytes(device));
     }
     return filled_to_fit(chain, devices, std::move(room), evaluator, context);
   }
 
-  bool equal_;
-  bool repair_;
+  By by_;
+  Answering answering_;
 };
 
 constexpr OptionSpec kOptions[] = {{"by",
                                     OptionType::text,
                                     "memory",
-                                    "what is shared out: bytes by the devices' memory, or layers, "
-                                    "as many to each device, which is "
-                                    "what vLLM and DeepSpeed do",
+                                    "what is shared out: bytes by the devices' memory; layers, as "
+                                    "many to each device, which is what vLLM and DeepSpeed do; or "
+                                    "their number by the memory, as llama.cpp does",
                                     {},
-                                    "memory,layers"},
+                                    "memory,layers,number"},
+                                   kAloneOption,
                                    kRepairOption};
 
 }  // namespace

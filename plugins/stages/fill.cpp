@@ -16,7 +16,7 @@ class FillPolicy final : public Policy {
   explicit FillPolicy(const Options& options)
       : by_speed_(options.text("order") == "speed"),
         host_first_(options.text("hosts") == "first"),
-        repair_(options.boolean("repair")) {}
+        answering_(options) {}
 
   [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
@@ -35,16 +35,17 @@ class FillPolicy final : public Policy {
     if (!moves) {
       plan = filled_to_fit(chain, devices, std::move(room), evaluator, context);
     } else {
-      plan = behind_hosts(chain, devices, host_count, room, evaluator, context);
+      plan = behind_hosts(chain, devices, host_count, room, evaluator, context, answering_.alone);
     }
-    return answer_of(chain, plan, evaluator, repair_, context);
+    return answer_of(chain, plan, evaluator, answering_, context);
   }
 
  private:
-  /// The hosts, which are the first of the devices, have as few units as the others leave.
+  /// The hosts, which are the first of the devices, have as few units as the others leave; with `alone`, as the
+  /// others may have too.
   static Plan behind_hosts(const Chain& chain, const std::vector<DeviceId>& devices,
                            std::size_t host_count, const std::vector<std::int64_t>& room,
-                           Evaluator& evaluator, const PlaceContext& context) {
+                           Evaluator& evaluator, const PlaceContext& context, bool alone) {
     Plan plan;
     std::int64_t bytes = 0;
     for (int held = 0; held <= chain.count(); ++held) {
@@ -57,14 +58,16 @@ class FillPolicy final : public Policy {
         left -= some[i];
       }
       plan = filled_to_fit(chain, devices, std::move(some), evaluator, context);
-      if (context.stopped() || evaluator.evaluate(chain.placement(plan)).feasible) break;
+      if (context.stopped()) break;
+      if (alone && !chain.displaced(plan).empty()) continue;
+      if (evaluator.evaluate(chain.placement(plan)).feasible) break;
     }
     return plan;
   }
 
   bool by_speed_;
   bool host_first_;
-  bool repair_;
+  Answering answering_;
 };
 
 constexpr OptionSpec kOptions[] = {
@@ -80,6 +83,7 @@ constexpr OptionSpec kOptions[] = {
      "where a host takes what is left: the last layers, or the first",
      {},
      "last,first"},
+    kAloneOption,
     kRepairOption};
 
 }  // namespace

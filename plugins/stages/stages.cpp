@@ -31,9 +31,15 @@ constexpr int kFirstStep = 8;
 /// Plans with one order of devices, and what each is worth.
 class Search {
  public:
-  /// `hosts_end`: units that hosts have at least, where they come first.
-  Search(const Chain& chain, Evaluator& evaluator, const PlaceContext& context, int hosts_end)
-      : chain_(chain), evaluator_(evaluator), context_(context), hosts_end_(hosts_end) {}
+  /// `hosts_end`: units that hosts have at least, where they come first. `alone`: plans with ops outside of
+  /// their runs are worse than all others.
+  Search(const Chain& chain, Evaluator& evaluator, const PlaceContext& context, int hosts_end,
+         bool alone)
+      : chain_(chain),
+        evaluator_(evaluator),
+        context_(context),
+        hosts_end_(hosts_end),
+        alone_(alone) {}
 
   struct Entry {
     Plan plan;
@@ -161,11 +167,21 @@ class Search {
       std::vector<Evaluation> evaluations(count);
       evaluator_.evaluate(placements, evaluations);
       for (std::size_t i = 0; i < count; ++i) {
+        if (alone_) put_last(fresh[begin + i], evaluations[i]);
         known_.emplace(key_of(fresh[begin + i]), entries_.size());
         entries_.push_back({std::move(fresh[begin + i]), std::move(evaluations[i])});
       }
     }
     return !context_.stopped();
+  }
+
+  /// A plan with ops outside of their runs is as one that exceeds all memory, the more the more of them.
+  void put_last(const Plan& plan, Evaluation& evaluation) const {
+    const std::size_t outside = chain_.displaced(plan).size();
+    if (outside == 0) return;
+    evaluation.feasible = false;
+    evaluation.excess_bytes =
+        kNoLimit - evaluator_.problem().graph().op_count() + static_cast<std::int64_t>(outside);
   }
 
   /// Moves cuts, and experts to and from the host, while that gains something.
@@ -229,6 +245,7 @@ class Search {
   Evaluator& evaluator_;
   const PlaceContext& context_;
   const int hosts_end_;
+  const bool alone_;
   std::vector<Entry> entries_;
   std::map<Key, std::size_t> known_;  // of the present order of devices: indices into entries_
 };
@@ -239,7 +256,7 @@ class StagesPolicy final : public Policy {
       : order_(options.text("order")),
         hosts_(options.text("hosts")),
         within_(options.real("within")),
-        repair_(options.boolean("repair")) {}
+        answering_(options) {}
 
   [[nodiscard]] bool takes_starts() const override { return false; }
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
@@ -253,12 +270,12 @@ class StagesPolicy final : public Policy {
     if (hosts_end > 0 && std::any_of(all.begin(), all.end(), with_hosts)) {
       std::erase_if(all, [&](const auto& devices) { return !with_hosts(devices); });
     }
-    Search search(chain, evaluator, context, hosts_end);
+    Search search(chain, evaluator, context, hosts_end, answering_.alone);
     for (const std::vector<DeviceId>& devices : all) {
       search.try_order(devices);
       if (context.stopped()) break;
     }
-    return answer_of(chain, chosen(problem.graph(), chain, search.entries()), evaluator, repair_,
+    return answer_of(chain, chosen(problem.graph(), chain, search.entries()), evaluator, answering_,
                      context);
   }
 
@@ -414,7 +431,7 @@ class StagesPolicy final : public Policy {
   std::string order_;
   std::string hosts_;
   double within_;
-  bool repair_;
+  Answering answering_;
 };
 
 constexpr OptionSpec kOptions[] = {
@@ -422,8 +439,7 @@ constexpr OptionSpec kOptions[] = {
      OptionType::text,
      "any",
      "in which order devices may have their runs: any, or the machine's alone, as tools with "
-     "stages "
-     "have it",
+     "stages have it",
      {},
      "any,machine"},
     {"hosts",
@@ -437,6 +453,7 @@ constexpr OptionSpec kOptions[] = {
      "share "
      "slower than the best",
      OptionRange::at_least(0)},
+    kAloneOption,
     kRepairOption};
 
 }  // namespace

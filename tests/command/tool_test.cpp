@@ -373,6 +373,50 @@ TEST_CASE("fill has the order of the tool that it fills for") {
   CHECK_MESSAGE(filled.out.find("-ngl 4\n--tensor-split 2,2\n") != std::string::npos, filled.out);
 }
 
+TEST_CASE(
+    "a tool with a run per device has no layer elsewhere, whatever constraints or memory ask") {
+  const Workplace work;
+  Json graph = decoder_graph();
+  work.write("decoder.graph.json", graph);
+  Json pair = pair_cluster();
+  pair["devices"][0]["memory_bytes"] = 4'200'000;
+  pair["devices"][1]["memory_bytes"] = 1'200'000;
+  work.write("uneven.json", pair);
+  // The first layer may be on the host, which is first, with all others on gpu:0; or on gpu:1, which no run allows.
+  for (const char* policy : {"stages", "fill"}) {
+    CAPTURE(policy);
+    const ProcessResult kept =
+        work.berth({"place", "decoder.graph.json", "--cluster", "uneven.json", "--for", "llama.cpp",
+                    "--forbid", ".*layers.0.*=gpu:0", "--policy", policy});
+    CHECK_MESSAGE(kept.status == 0, kept.err);
+    CHECK_MESSAGE(kept.out.find("-ngl 4\n--tensor-split 4,0\n") != std::string::npos, kept.out);
+  }
+  // DeepSpeed's two stages do not fit, and what does is none.
+  constexpr int kMegabytes[] = {1, 2, 1, 2, 1, 1};
+  for (std::size_t i = 0; i < 6; ++i) graph["ops"][i]["param_bytes"] = kMegabytes[i] * 1'000'000;
+  work.write("decoder.graph.json", graph);
+  pair["devices"][0]["memory_bytes"] = 5'100'000;
+  pair["devices"][1]["memory_bytes"] = 3'100'000;
+  work.write("uneven.json", pair);
+  const ProcessResult refused =
+      work.berth({"place", "decoder.graph.json", "--cluster", "uneven.json", "--for", "deepspeed"});
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(refused.err.find("found no placement that fits") != std::string::npos, refused.err);
+}
+
+TEST_CASE("even is llama.cpp's own split under its rules") {
+  // Of four layers and the head, which is heavy, three begin in the first half.
+  const Workplace work;
+  Json graph = decoder_graph();
+  graph["ops"][5]["param_bytes"] = 20'000'000;
+  work.write("decoder.graph.json", graph);
+  work.write("pair.json", pair_cluster());
+  const ProcessResult split =
+      work.berth({"place", "decoder.graph.json", "--cluster", "pair.json", "--for", "llama.cpp",
+                  "--policy", "even", "--within", "0%"});
+  CHECK_MESSAGE(split.out.find("--tensor-split 3,2\n") != std::string::npos, split.out);
+}
+
 TEST_CASE("accelerate's host holds nothing that a GPU still has room for") {
   const Workplace work;
   Json graph = decoder_graph();

@@ -106,6 +106,50 @@ TEST_CASE_FIXTURE(test::HostFixture,
        test::source_path("scripts/policies/cp_sat.lua").string()});
 }
 
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "the constraint solver is told what is shared and apart, and needs no start") {
+  run(R"(
+    local berth, files = require "berth", require "berth.files"
+    local builder = berth.graph_builder "tied"
+    local weight, first, last = builder:add_op("w", "Const"), builder:add_op("first", "X"), builder:add_op("last", "X")
+    for _, op in ipairs { weight, first, last } do builder:set_cost(op, 1) end
+    builder:set_pure(weight)
+    local tensor = builder:add_output(weight, { bytes = 60000 })
+    builder:add_input(first, tensor)
+    builder:add_input(last, builder:add_output(first, { bytes = 8 }))
+    builder:add_input(last, tensor)
+    builder:add_output(last, { bytes = 8 })
+    local graph = builder:build()
+    assert(#graph:shared_parameters() == 1 and graph:shared_parameters()[1].bytes == 60000)
+    assert(#graph:shared_parameters()[1].consumers == 2)
+    local problem = berth.problem { graph = graph, constraints = { { separate = { "first", "last" } } },
+      cluster = berth.cluster { name = "two", devices = { { name = "a", kind = "k" }, { name = "b", kind = "k" } },
+        links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9 } } } }
+    berth.register_policy { name = "heft", place = function() error "memory is short" end }
+    -- A solver that keeps what it is told and knows one placement, or none.
+    local solver, told = arg[2] .. "/solver", arg[2] .. "/told"
+    local function solve(answer)
+      files.write(solver, "#!/bin/sh\ncp \"$2\" " .. told .. "\nprintf '" .. answer .. "' > \"$3\"\n")
+      os.execute("chmod +x " .. solver)
+      return pcall(function() return (berth.policy(arg[1], { python = solver }):place(problem)) end)
+    end
+    local ok, placement = solve "status OPTIMAL\\nbound_us 0\\ndevices 1 1 2\\n"
+    assert(ok, placement)
+    assert(placement[2] == 1 and placement[3] == 2)
+    local lines = {}
+    for line in io.lines(told) do
+      local what = line:match "^%a+ .*"
+      if what then lines[what] = true end
+    end
+    local groups = problem:groups()
+    local pair = groups:of(first) .. " " .. groups:of(last)
+    assert(lines["shared 60000 " .. pair] and lines["apart " .. pair])
+    local message
+    ok, message = solve "status INFEASIBLE\\nbound_us 0\\n"
+    assert(not ok and message:find("INFEASIBLE", 1, true) and message:find("memory is short", 1, true), message))",
+      {test::source_path("scripts/policies/cp_sat.lua").string(), folder.path().string()});
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "a bound that a Lua policy proves counts, and is checked") {
   run(R"(
     local berth = require "berth"

@@ -9,6 +9,7 @@
 #include "berth/engine.h"
 #include "berth/evaluator.h"
 #include "berth/simplicity.h"
+#include "support/expect_error.h"
 #include "support/paths.h"
 
 namespace berth::test {
@@ -221,6 +222,57 @@ TEST_CASE("where hosts come first, they have all that is before what runs on the
           std::vector<int>{9, 9});
     CHECK(counts(*pinned("embed/op"), placed(pinned("embed/op"), policy, options)) ==
           std::vector<int>{17, 1});
+  }
+}
+
+/// Each rule keeps an op off a device.
+std::shared_ptr<const Problem> kept_off(
+    const std::shared_ptr<const Problem>& plain,
+    const std::vector<std::pair<std::string, std::string>>& rules) {
+  std::vector<ConstraintRule> made;
+  for (const auto& [op, device] : rules) {
+    ConstraintRule& rule = made.emplace_back();
+    rule.kind = ConstraintRule::Kind::forbid;
+    rule.ops.emplace_back().name = op;
+    rule.devices = {device};
+  }
+  return std::make_shared<const Problem>(
+      plain->shared_graph(), plain->shared_cluster(), plain->shared_costs(), nullptr,
+      plain->options(),
+      std::make_shared<const Constraints>(plain->graph(), plain->cluster(), plain->costs(), made));
+}
+
+TEST_CASE("runs that are alone have no layer elsewhere") {
+  // The host, which is cpu:0, comes first; then gpu:0, which is much faster than gpu:1.
+  const auto plain = decoder({.memory = {1000, 1000}, .us = {10, 90}});
+  const auto problem = kept_off(plain, {{"layers.3.q/op", "gpu:0"}});
+  OptionTexts options = {{"order", std::string("machine")}, {"hosts", std::string("first")}};
+  for (const char* policy : {"stages", "fill"}) {
+    CAPTURE(policy);
+    options["alone"] = false;
+    CHECK(counts(*problem, placed(problem, policy, options)) == std::vector<int>{17, 1, 0});
+    options["alone"] = true;
+    CHECK(counts(*problem, placed(problem, policy, options)) == std::vector<int>{9, 0, 9});
+  }
+  const auto none = kept_off(plain, {{"layers.3.q/op", "gpu:0"}, {"layers.5.q/op", "gpu:1"}});
+  options["hosts"] = std::string("none");
+  expect_error(ErrorCode::infeasible, {"one run of whole layers", "'layers.", "relax"},
+               [&] { (void)placed(none, "stages", options); });
+  expect_error(ErrorCode::infeasible, {"one run of whole layers", "'layers.3.q/op'", "relax"}, [&] {
+    (void)placed(none, "even", {{"alone", true}});
+  });
+}
+
+TEST_CASE("runs that are alone are not repaired where they do not fit") {
+  const auto problem = decoder({.memory = {90, 70}});
+  for (const char* policy : {"stages", "fill", "even"}) {
+    CAPTURE(policy);
+    OptionTexts options = {{"alone", true}};
+    if (policy == std::string("stages")) options["hosts"] = std::string("none");
+    const Placement placement = placed(problem, policy, options);
+    CHECK(make_simulation_evaluator(problem)->evaluate(placement).feasible ==
+          (policy == std::string("fill")));
+    CHECK(simplicity_of(problem->graph(), placement).cuts < 3);
   }
 }
 

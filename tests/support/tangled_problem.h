@@ -167,7 +167,7 @@ inline std::shared_ptr<const Costs> tangled_costs(Random& random, const Graph& g
 struct TangledShape {
   int ops = 40;
   int devices = 3;
-  bool keeps = false;  ///< the host, where there is one, only keeps parameters for device 0
+  bool keeps = false;    ///< the host, where there is one, only keeps parameters for device 0
   bool lasting = false;  ///< constants of the step, and states
 };
 

@@ -288,7 +288,8 @@ std::pair<std::string, OptionTexts> for_tool_of(const Settings& settings, const 
   if (settings.policy != name) own.options.clear();
   own.policy = name;
   // Others are asked too: whether the tool can have their plan is seen then.
-  if (name != "auto" && name != "stages" && name != "fill") return {name, own.options};
+  if (name != "auto" && name != "stages" && name != "fill" && name != "even")
+    return {name, own.options};
   const Settings inner = search_settings(own);
   return {*inner.policy, inner.options};
 }

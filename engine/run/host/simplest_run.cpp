@@ -73,8 +73,8 @@ Placement filled_up(Evaluator& evaluator, Placement placement, const PlaceContex
 }
 
 /// Policies that keep to runs of whole layers.
-constexpr std::string_view kFill = "fill";
-constexpr std::string_view kOfRuns[] = {kStages, kFill, "even"};
+constexpr std::string_view kFill = "fill", kEven = "even";
+constexpr std::string_view kOfRuns[] = {kStages, kFill, kEven};
 
 /// A tool whose devices may have runs in any order, hosts too, can have any other plan as well.
 bool any_runs(const Tool& wanted) {
@@ -109,6 +109,7 @@ Settings search_settings(const Settings& settings) {
   if (any_runs(wanted) && settings.policy && policy != kStages) return settings;
   Settings inner = settings;
   inner.fallbacks.reset();
+  if (!any_runs(wanted)) inner.options.emplace("alone", true);
   if (policy == "auto" || policy == kStages) {
     inner.policy = kStages;
     inner.options["order"] = std::string(wanted.order);
@@ -121,6 +122,8 @@ Settings search_settings(const Settings& settings) {
     if (wanted.order == kMachine) inner.options.emplace("order", std::string(kMachine));
     if (wanted.hosts == kFirst) inner.options.emplace("hosts", std::string(kFirst));
   }
+  // llama.cpp's own split numbers its layers, whatever their bytes.
+  if (policy == kEven && wanted.hosts == kFirst) inner.options.emplace("by", std::string("number"));
   if (std::find(std::begin(kOfRuns), std::end(kOfRuns), policy) != std::end(kOfRuns)) return inner;
   throw Error(ErrorCode::invalid_argument,
               cat(settings.place("policy"), "a plan for ", wanted.name,

@@ -308,8 +308,7 @@ std::string layer_options(const Cluster& cluster, const Blocks& blocks, const De
           cat("llama.cpp's layers are on the host first, then on one GPU after the other, and "
               "the plan has ",
               i < decoder.layers.size() ? blocks[decoder.layers[i]].name : "the output", " on ",
-              cluster.device(device[i]).name,
-              " after later ones; place with --for llama.cpp, without pins that say otherwise"));
+              cluster.device(device[i]).name, " after later ones; place with --for llama.cpp"));
     }
     last = number;
     if (number < 0) continue;
