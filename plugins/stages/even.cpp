@@ -62,7 +62,7 @@ class EvenPolicy final : public Policy {
     return plan;
   }
 
-  /// Of each device; memory as the machine has it, or what constraints leave of it.
+  /// The share of each device: its memory as the machine has it, or what constraints leave of it.
   [[nodiscard]] std::vector<double> shares(const Problem& problem,
                                            const std::vector<DeviceId>& devices) const {
     std::vector<std::int64_t> memory;

@@ -391,7 +391,7 @@ class StagesPolicy final : public Policy {
     return sets_of(std::move(uses)) == sets_of(std::move(exchanged_uses));
   }
 
-  /// By channel: the links that share it.
+  /// The links that share each channel.
   using Uses = std::map<ChannelId, std::vector<std::pair<DeviceId, DeviceId>>>;
 
   /// The same whatever the channels' numbers.
