@@ -17,7 +17,11 @@ using Names = std::set<std::string>;
 
 /// Options of other programs, which texts tell people to give to them.
 const Names kOthers = {"--allow-unregistered-dialect",
-                       "--inline",                  // mlir-opt
+                       "--load-pass-plugin",
+                       "--inline",
+                       "--pass-pipeline",           // mlir-opt
+                       "--model",                   // optimum-cli
+                       "--tflite",                  // tf2onnx
                        "--pipeline-parallel-size",  // vLLM
                        "--tensor-split",            // llama.cpp
                        "--trace",
