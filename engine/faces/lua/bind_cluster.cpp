@@ -210,7 +210,8 @@ int route(Call& call) {
   set_number(call.L, "latency_us", route.latency_us);
   push_texts(call.L, channels);
   lua_setfield(call.L, -2, "shares");
-  set_boolean(call.L, "parallel", route.parallel);
+  // As a link says it, so that a machine can be made of routes.
+  set_boolean(call.L, "parallel", route.parallel && !route.receiver_us);
   if (route.receiver_us) set_number(call.L, "receiver_us", *route.receiver_us);
   return 1;
 }

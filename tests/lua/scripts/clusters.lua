@@ -29,6 +29,14 @@ check.test("a cluster made from a table tells it back", function()
   check.equal(cluster:route(2, 1).shares, { "bus" })
   check.near(cluster:transfer_us(2, 1, 1000), 6)
 
+  -- A machine of another's routes, whose receivers copy.
+  local pair = { { name = "a", kind = "k" }, { name = "b", kind = "k" } }
+  local copying = berth.cluster { name = "copying", devices = pair,
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, receiver_us = 3 } } }
+  local again = berth.cluster { name = "again", devices = pair,
+    links = { copying:route(1, 2), copying:route(2, 1) } }
+  check.equal(again:route(2, 1), copying:route(2, 1))
+
   local path = folder .. "/mixed.cluster.json"
   cluster:save(path)
   check.equal(berth.cluster(path):device(1), cluster:device(1))
