@@ -40,8 +40,7 @@ std::vector<std::int64_t> reused_by_op(const Graph& graph, const std::vector<Gra
     const Graph::State& state = states[i];
     if (!kept_in_place[i] || graph.is_input(graph.producer(state.result))) continue;
     std::int64_t& bytes = by_result[state.result];
-    bytes = std::max(
-        bytes, std::min(graph.bytes(state.result), graph.output_bytes(state.input)));
+    bytes = std::max(bytes, std::min(graph.bytes(state.result), graph.output_bytes(state.input)));
   }
   std::vector<std::int64_t> reused(at(graph.op_count()), 0);
   for (const auto& [result, bytes] : by_result) reused[at(graph.producer(result))] += bytes;
