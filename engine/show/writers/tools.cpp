@@ -502,8 +502,10 @@ void needs_onnx_mlir(const Graph&, const Cluster& cluster) {
 
 void needs_one_gpu(const Graph&, const Cluster& cluster) {
   if (accelerator_count(cluster) < 2) return;
-  throw Error(ErrorCode::unsupported, cat("a session of ONNX Runtime holds one GPU, and machine '",
-                                          cluster.name(), "' has ", accelerator_count(cluster)));
+  throw Error(ErrorCode::unsupported,
+              cat("a session of ONNX Runtime holds one GPU, and machine '", cluster.name(),
+                  "' has ", accelerator_count(cluster),
+                  "; `berth place --for onnxruntime` searches for a plan that it can run"));
 }
 
 }  // namespace writers

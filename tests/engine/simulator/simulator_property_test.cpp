@@ -89,7 +89,7 @@ TEST_CASE("the simulator agrees with the slow reference to the last bit") {
 TEST_CASE("loads agree with the slow reference") {
   int by_channels = 0;
   Simulator::Workspace workspace;
-  on_random_steps(Semantics::dataflow, Objective::throughput, 200,
+  on_random_steps(Semantics::dataflow, Objective::throughput, 300,
                   [&](const auto& problem, const auto& placement) {
                     const std::vector<double> loads = reference_loads(*problem, placement);
                     Evaluation evaluation;
