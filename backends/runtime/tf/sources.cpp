@@ -1,4 +1,4 @@
-// What feeds a step from outside: iterators and queues. Their elements are drawn, as a model's inputs are, and are
+// Iterators and queues, which feed a step from outside. Their elements are drawn, as a model's inputs are, and are
 // the same in every step; what a step puts into a queue goes nowhere.
 //
 // Stacks hold what loops of TensorFlow 1 hand to their gradients. One is in the state of its device, empty when the

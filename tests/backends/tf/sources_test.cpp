@@ -1,4 +1,4 @@
-// What feeds a step from outside, and stacks.
+// Iterators, queues and stacks.
 #include <ATen/Functions.h>
 #undef CHECK  // LibTorch's own; the tests mean doctest's
 #include <doctest/doctest.h>
