@@ -3,6 +3,8 @@
 //
 // Stacks hold what loops of TensorFlow 1 hand to their gradients. One is in the state of its device, empty when the
 // step begins; those that push and pop run in the order of the loops that have them.
+#include <ATen/ops/scalar_tensor.h>
+
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "runtime/tf/support.h"
