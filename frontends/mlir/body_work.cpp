@@ -124,7 +124,7 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
   }
   sum.workspace_bytes = body_bytes(op);
   if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
-  const std::string types = llvm::join(inside.types(), " ");
+  const std::string types = llvm::join(inside.types(), ",");
   if (status == BERTH_OK) {
     status =
         berth_builder_attribute(builder, id, BERTH_TEXT("body_types"), nullptr, 0, view(types));

@@ -94,7 +94,7 @@ struct TensorFacts {
 /// Those of torch-mlir's lists; none where one is computed.
 [[nodiscard]] llvm::SmallVector<std::int64_t, 4> numbers_of(mlir::Value list);
 
-/// What the op's regions read of the values around it, each once, without its operands: inputs of the op, after
+/// Values around the op that its regions read, each once, without its operands: inputs of the op, after
 /// those.
 [[nodiscard]] llvm::SmallVector<mlir::Value> captured_by(mlir::Operation& op);
 

@@ -1,4 +1,4 @@
-// What of an op's bodies counts: which run, how often, and what of them has no size. The types of all values are
+// The part of an op's bodies that counts: which run, how often, and what of them has no size. The types of all values are
 // inferred.
 #pragma once
 

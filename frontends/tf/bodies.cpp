@@ -456,7 +456,7 @@ void BodyMaker::add_loop(Instruction& instruction, const Program& program, const
     for (const Variable& variable : variables) {
       const Node& next = node_at(variable.next);
       body->outputs.push_back(emitter.value(first_input(next)));
-      // What a round waits for without its value: pushes on stacks.
+      // A round waits for these without their values: pushes on stacks.
       for (const NodeId control : next.controls) {
         const bool is_own = loops.frame_of[static_cast<std::size_t>(control)] == frame;
         if (is_own && !is_switch(node_at(control).op)) emitter.need(control);

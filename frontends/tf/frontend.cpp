@@ -68,7 +68,7 @@ std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph
   return fetches;
 }
 
-/// What inference does not know.
+/// Ops and sizes that inference does not know.
 struct Unknowns {
   std::set<std::string> ops;  ///< types without a rule
   std::string bodies;         ///< the note on sizes in bodies

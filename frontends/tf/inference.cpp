@@ -153,7 +153,7 @@ class Inference {
     if (is_exit(node.op)) exit_content(id, node);
     const bool is_gradient = node.op == "SymbolicGradient";
     if (!is_gradient && !is_functional_loop(node.op) && !is_branch(node.op)) return;
-    // Of an earlier visit, when less was known.
+    // An earlier visit left it, when less was known.
     inferred_.residents.erase(id);
     inferred_.unsized.erase(id);
     is_gradient ? gradient(id, node) : bodies(id, node);
@@ -446,7 +446,7 @@ class Inference {
     return before.fully_known() && after.fully_known() && before.dims != after.dims;
   }
 
-  /// What a functional loop has done in all of its rounds, and left.
+  /// The rounds that a functional loop has done, and what they left.
   struct Followed {
     std::vector<Value> last;
     Work work;

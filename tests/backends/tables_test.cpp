@@ -14,7 +14,7 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     CAPTURE(type);
     const ops::OpInfo* const op = ops::find_op("tf", type);
     REQUIRE(op != nullptr);
-    // What a queue gives has the shapes that the graph states.
+    // A queue gives elements of the shapes that the graph states.
     if (type.starts_with("QueueDequeue")) continue;
     CHECK_MESSAGE((op->shape != nullptr), type);
   }

@@ -405,7 +405,7 @@ TEST_CASE(
 }
 
 TEST_CASE("even is llama.cpp's own split under its rules") {
-  // Of four layers and the head, which is heavy, three begin in the first half.
+  // Three of four layers begin in the first half; the head is heavy.
   const Workplace work;
   Json graph = decoder_graph();
   graph["ops"][5]["param_bytes"] = 20'000'000;

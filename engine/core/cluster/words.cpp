@@ -96,7 +96,7 @@ Slot pcie(int generation, int lanes) {
           generation, lanes};
 }
 
-/// What a card of the one reaches in the other.
+/// The bandwidth that a card of the one has to the other.
 Slot joined(const Slot& card, const Slot& slot) {
   if (card.generation == 0 || slot.generation == 0) return slot;
   return pcie(std::min(card.generation, slot.generation), std::min(card.lanes, slot.lanes));

@@ -257,7 +257,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
     Json entry = {{"src", id[static_cast<std::size_t>(maker)]},
                   {"output", port[static_cast<std::size_t>(state.result)]},
                   {"input", id[static_cast<std::size_t>(state.input)]}};
-    // Of a maker whose states are not all in place, none is said to be: those that are will be anyway.
+    // A maker whose states are not all in place has none said to be: those that are will be anyway.
     if (graph.reused_bytes(maker) == in_place->reused_bytes(maker)) entry["in_place"] = true;
     document["states"].push_back(std::move(entry));
   }

@@ -31,7 +31,7 @@ bool appends(const Graph& graph, OpId op) {
   return shares != nullptr && *shares == AttributeValue(std::int64_t{1});
 }
 
-/// By op: bytes of its outputs that are in the places of inputs. A result is in one place, however many inputs
+/// Bytes by op: its outputs that are in the places of inputs. A result is in one place, however many inputs
 /// it becomes: the others are copies. What an input gives stays in its own place.
 std::vector<std::int64_t> reused_by_op(const Graph& graph, const std::vector<Graph::State>& states,
                                        const std::vector<bool>& kept_in_place) {

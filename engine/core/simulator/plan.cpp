@@ -251,7 +251,7 @@ void Plan::compile_lifetimes() {
     resident_bytes[i] = param_bytes[i] + (input ? output_bytes[i] : 0);
     taken_bytes[i] = input ? 0 : output_bytes[i];
     unread_bytes[i] = taken_bytes[i];
-    // What a constant gives is a parameter, whether the step returns it or not.
+    // A constant gives a parameter, whether the step returns it or not.
     if (graph().is_constant(op)) continue;
     if (problem->is_view(op)) {
       compile_view(i);

@@ -35,17 +35,14 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
     verdict = fmt::format("this placement is {} as fast", format_factor(speed_up));
   } else if (speed_up < kSlower) {
     const Tool* const tool = outcome.tool;
-    const bool had =
-        tool == nullptr || can_have(*tool, outcome.problem->graph(), outcome.problem->cluster(),
-                                    outcome.best_single.placement);
     // Under a tool whose plans are runs of layers that policy is not asked.
     const bool asked =
         outcome.origin.policy != "tune" && (tool == nullptr || tool->order == nullptr);
-    verdict =
-        had ? fmt::format("FASTER than this placement, {} as fast{}", format_factor(1 / speed_up),
-                          asked ? "; --policy single gives it" : "")
-            : fmt::format("{} as fast, and no plan for {}", format_factor(1 / speed_up),
-                          tool->name);
+    verdict = can_have_single(outcome) ? fmt::format("FASTER than this placement, {} as fast{}",
+                                                     format_factor(1 / speed_up),
+                                                     asked ? "; --policy single gives it" : "")
+                                       : fmt::format("{} as fast, and no plan for {}",
+                                                     format_factor(1 / speed_up), tool->name);
   }
   return {
       "one device", format_us(outcome.best_single.evaluation.objective_us),

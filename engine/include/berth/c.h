@@ -213,7 +213,7 @@ BERTH_C_API berth_status berth_builder_work(berth_builder* builder, int32_t op,
 BERTH_C_API berth_status berth_builder_hints(berth_builder* builder, int32_t op,
                                              const berth_op_hints* hints);
 /** Attributes that work rules ask for: lists of whole numbers (one is a list too), or a text where
- *  `numbers` is null. "body_types", of an op with a body whose work you sum and state: the types in it, with spaces
+ *  `numbers` is null. "body_types", of an op with a body whose work you sum and state: the types in it, with commas
  *  between, so that a note names those without a work rule. "view", 1, of the dialect "berth": the op copies nothing, as a reshape; its
  *  outputs take no memory, and what it reads stays on its device as long as they do. */
 BERTH_C_API berth_status berth_builder_attribute(berth_builder* builder, int32_t op,

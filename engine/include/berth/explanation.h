@@ -79,6 +79,8 @@ struct OpExplanation {
 [[nodiscard]] BERTH_EXPORT std::string waits_text(const Outcome& outcome);
 /// Whose load is the largest (objective throughput): "a device", or "the channel 'pcie'".
 [[nodiscard]] BERTH_EXPORT std::string pace_text(const Outcome& outcome);
+/// Whether the tool that is placed for, if any, can have Outcome::best_single.
+[[nodiscard]] BERTH_EXPORT bool can_have_single(const Outcome& outcome);
 /// Advice for a better placement, derived from its critical path.
 [[nodiscard]] BERTH_EXPORT std::string advice_text(const Outcome& outcome);
 /// Why there are no transfers, as a sentence; empty where there are some.

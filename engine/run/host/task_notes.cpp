@@ -32,12 +32,9 @@ void add_unknown_within(const Graph& graph, OpId op, std::set<std::string>& type
   const AttributeValue* const said = graph.attribute(op, "body_types");
   const auto* const text = said != nullptr ? std::get_if<std::string>(said) : nullptr;
   if (text == nullptr) return;
-  for (std::size_t from = 0; from < text->size();) {
-    const std::size_t end = std::min(text->find(' ', from), text->size());
-    const std::string type = text->substr(from, end - from);
+  for (const std::string& type : split_names(*text)) {
     const ops::OpInfo* const info = ops::find_op(graph.dialect(), type);
     if (info == nullptr || !info->has_work) types.insert(type);
-    from = end + 1;
   }
 }
 

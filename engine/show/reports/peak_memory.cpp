@@ -125,7 +125,7 @@ class Holders {
   void add_outputs(OpId op) {
     const DeviceId device = placement_[at(op)];
     if (!graph_.is_constant(op) && !problem_.is_view(op)) {
-      // What is in the place of an input is the input's.
+      // An output in the place of an input is the input's.
       std::int64_t reused = dataflow_ ? graph_.reused_bytes(op) : 0;
       for (const TensorId tensor : graph_.outputs(op)) {
         std::int64_t bytes = graph_.bytes(tensor);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +26,22 @@ bool is_on_one_device(const Placement& placement) {
          placement.end();
 }
 
-/// Whether one device alone is faster, and the tool that is placed for can have that.
-bool single_is_faster(const Outcome& outcome) {
-  return outcome.speed_up() < kSlower &&
-         (outcome.tool == nullptr ||
-          can_have(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
-                   outcome.best_single.placement));
+/// The channel whose load is larger than that of every device; empty where there is none.
+std::optional<ChannelId> pacing_channel(const Outcome& outcome) {
+  const Cluster& cluster = outcome.problem->cluster();
+  std::vector<double> channel_us(at(cluster.channel_count()), 0);
+  for (const Transfer& transfer : outcome.trace.transfers) {
+    if (transfer.tensor == kNoTensor || transfer.dst == kNoDevice) continue;
+    for (const ChannelId channel : cluster.route(transfer.src, transfer.dst).channels) {
+      channel_us[at(channel)] += transfer.end_us - transfer.start_us;
+    }
+  }
+  const std::vector<double>& loads = outcome.evaluation.busy_us;
+  const auto channel = std::max_element(channel_us.begin(), channel_us.end());
+  if (channel == channel_us.end() || *channel <= *std::max_element(loads.begin(), loads.end())) {
+    return std::nullopt;
+  }
+  return static_cast<ChannelId>(channel - channel_us.begin());
 }
 
 }  // namespace
@@ -103,29 +114,23 @@ std::string waits_text(const Outcome& outcome) {
 }
 
 std::string pace_text(const Outcome& outcome) {
-  const Cluster& cluster = outcome.problem->cluster();
-  std::vector<double> channel_us(at(cluster.channel_count()), 0);
-  for (const Transfer& transfer : outcome.trace.transfers) {
-    if (transfer.tensor == kNoTensor || transfer.dst == kNoDevice) continue;
-    for (const ChannelId channel : cluster.route(transfer.src, transfer.dst).channels) {
-      channel_us[at(channel)] += transfer.end_us - transfer.start_us;
-    }
-  }
-  const std::vector<double>& loads = outcome.evaluation.busy_us;
-  const auto channel = std::max_element(channel_us.begin(), channel_us.end());
-  if (channel == channel_us.end() || *channel <= *std::max_element(loads.begin(), loads.end())) {
-    return "a device";
-  }
-  return cat("the channel '",
-             cluster.channel_name(static_cast<ChannelId>(channel - channel_us.begin())), "'");
+  const auto channel = pacing_channel(outcome);
+  if (!channel) return "a device";
+  return cat("the channel '", outcome.problem->cluster().channel_name(*channel), "'");
+}
+
+bool can_have_single(const Outcome& outcome) {
+  return outcome.tool == nullptr ||
+         can_have(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
+                  outcome.best_single.placement);
 }
 
 std::string advice_text(const Outcome& outcome) {
   if (outcome.problem->options().objective == Objective::throughput) {
-    const std::string pace = pace_text(outcome);
-    if (pace == "a device")
+    if (!pacing_channel(outcome)) {
       return "The device with the largest load sets the pace of the pipeline.";
-    return cat("Limited by ", pace,
+    }
+    return cat("Limited by ", pace_text(outcome),
                ", which carries one transfer at a time: fewer transfers over it would help.");
   }
   const PathShares shares = path_shares(outcome.trace);
@@ -135,7 +140,8 @@ std::string advice_text(const Outcome& outcome) {
                ? "Only another machine or cheaper ops would be faster."
                : "Under these constraints only another machine or cheaper ops would be faster.";
   }
-  const bool single = single_is_faster(outcome), one_device = is_on_one_device(outcome.placement);
+  const bool single = outcome.speed_up() < kSlower && can_have_single(outcome);
+  const bool one_device = is_on_one_device(outcome.placement);
   if (single && one_device) {
     return "Another device alone is faster than the one that everything is on.";
   }

@@ -119,7 +119,7 @@ TEST_CASE("a GPU computes what its data sheet says, whatever its highest clock")
       {"NVIDIA RTX A6000", 8, 6, 10752, 2.1e9, 38.7, 154.8, 309.7, 0.6},
       {"NVIDIA H100 80GB HBM3", 9, 0, 16896, 1.98e9, 67, 989.5, 1979, 67},
       {"Tesla T4", 7, 5, 2560, 1.59e9, 8.1, 65, 130, 0.25},
-      // Of one name with a known card, but of fewer cores; not known; without tensor cores.
+      // Named as a known card, but of fewer cores; not known; without tensor cores.
       {"NVIDIA GeForce RTX 4090", 8, 9, 14592, 2.52e9, 73.5, 147, 588, 1.15},
       {"NVIDIA GeForce RTX 2080 Ti", 7, 5, 4352, 1.545e9, 13.4, 53.8, 215, 0.42},
       {"NVIDIA GeForce GTX 1660 Ti", 7, 5, 1536, 1.77e9, 5.44, 10.9, 21.7, 0.17},

@@ -314,7 +314,7 @@ TEST_CASE(
     "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 5}]})";
   const auto machine = parse_cluster(cluster, "c");
   const auto loaded = parse_graph(with_state, "g");
-  // By kind, then op: x is on hosts alone, as the command has it; or on GPUs alone, or new on hosts.
+  // Costs by kind, then op: x is on hosts alone, as the command has it; or on GPUs alone, or new on hosts.
   const double no = kCannotRun;
   const auto status = [&](std::vector<std::vector<double>> us, const std::string& of) {
     const auto costs =
@@ -328,7 +328,7 @@ TEST_CASE(
   CHECK(status({{0, 0, 20}, {no, 0, 20}}, with_state) == 1);
   CHECK(status({{0, 0, no}, {0, 0, 20}}, with_state) == 1);
   CHECK(status({{0, 0, 20}, {0, 0, 20}}, graph) == 1);
-  // What cannot be read is no other problem.
+  // A file that cannot be read is no other problem.
   CHECK(status({{0, 0, 20}, {0, 0, 20}}, "an ONNX model") == 2);
   CHECK(status({{0, 0, 20}, {0, 0, 20}}, cluster) == 2);
 }

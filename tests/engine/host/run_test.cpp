@@ -188,7 +188,7 @@ TEST_CASE("ops without a work rule in a body are named") {
 
   GraphBuilder other("loops", "mlir");
   other.set_work(other.add_op("loop", "scf.for"), {.flops = 1});
-  other.set_attribute(0, "body_types", std::string("linalg.matmul my.op your.op"));
+  other.set_attribute(0, "body_types", std::string("linalg.matmul,my.op,your.op"));
   CHECK(without_rule_text(*other.build()) ==
         "bodies of 1 op hold types without a work rule, costed by the bytes moved alone: my.op "
         "(1), your.op (1)");

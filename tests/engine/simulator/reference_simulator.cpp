@@ -21,7 +21,7 @@ struct Sending {
   std::vector<OpId> consumers;
 };
 
-/// What of the tensor is in the place of an input: all, where it becomes one that is as large, as tangled_graph
+/// The part of the tensor that is in the place of an input: all, where it becomes one that is as large, as tangled_graph
 /// has no other states in place.
 std::int64_t in_place_bytes(const Graph& graph, TensorId tensor) {
   if (graph.is_input(graph.producer(tensor))) return 0;

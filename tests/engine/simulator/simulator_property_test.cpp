@@ -214,7 +214,7 @@ TEST_CASE("a trace is consistent in itself") {
               lasting[static_cast<std::size_t>(problem->cluster().works_in(device))] +=
                   graph.bytes(tensor);
             }
-            // What is in the place of an input was counted twice.
+            // Outputs in the places of inputs were counted twice.
             for (OpId op = 0; op < graph.op_count(); ++op) {
               if (problem->is_view(op)) continue;
               const DeviceId device = placement[static_cast<std::size_t>(op)];

@@ -1,4 +1,4 @@
-// What the rounds of functional loops hold and do.
+// Rounds of functional loops: what they hold and do.
 #include <algorithm>
 
 #include "berth/costs.h"
