@@ -201,8 +201,10 @@ function workers.start_store(options)
     error("training by many processes needs a server of Redis 7 or Valkey, and none is installed; install redis-tools "
       .. "(Debian), or name one that runs in BERTH_STORE", 0)
   end
-  local lines = { "dir " .. quoted(self.folder), "logfile store.log", "appendonly yes", 'save ""', "maxclients 20000",
-    "tcp-backlog 511", "tcp-keepalive 15" }
+  -- A server that syncs its journal each second answers while that lasts, and writes what it answered only then: a kill
+  -- would lose it. The system syncs it; what a machine loses that loses power is lost with rank 0 there.
+  local lines = { "dir " .. quoted(self.folder), "logfile store.log", "appendonly yes", "appendfsync no", 'save ""',
+    "maxclients 20000", "tcp-backlog 511", "tcp-keepalive 15" }
   if options.address then
     redis.write_certificate(options.secret, self.folder .. "/certificate.pem", self.folder .. "/key.pem")
     for _, each in ipairs { "port 0", "tls-port " .. options.port, "bind " .. options.address, "protected-mode no",

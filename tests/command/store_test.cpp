@@ -67,6 +67,13 @@ TEST_CASE("what the store promises") {
   }
 }
 
+TEST_CASE("a store on a disk that takes long to sync keeps what it acknowledged") {
+  if (!has_workers()) return;
+  const Workplace work;
+  const ProcessResult result = run_part(work, "slow", "export LD_PRELOAD='" BERTH_SLOW_SYNC "'; ");
+  CHECK_MESSAGE(result.status == 0, result.err);
+}
+
 TEST_CASE("a store on a full disk says so") {
   if (!has_workers()) return;
   const Workplace work;
