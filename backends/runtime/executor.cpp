@@ -62,14 +62,21 @@ void Step::ring(Lane& lane) noexcept {
   lane.bell.notify_one();
 }
 
-void Step::post(Lane& lane, std::uint32_t entry) noexcept {
-  const std::uint32_t place = lane.written.fetch_add(1, std::memory_order_relaxed);
-  lane.inbox[place].store(entry, std::memory_order_release);
+void Step::post(Lane& lane, std::uint32_t entry, const Parcel& parcel) noexcept {
+  Notice& notice = lane.inbox[lane.written.fetch_add(1, std::memory_order_relaxed)];
+  notice.entry = entry;
+  notice.parcel = parcel;
+  notice.step.store(number_, std::memory_order_release);
 }
 
-void Step::arrive(std::uint32_t message) noexcept {
+const Step::Notice* Step::next(const Lane& lane) const noexcept {
+  const Notice& notice = lane.inbox[lane.read];
+  return notice.step.load(std::memory_order_acquire) == number_ ? &notice : nullptr;
+}
+
+void Step::arrive(std::uint32_t message, const Parcel& parcel) noexcept {
   Lane& lane = lanes_[static_cast<std::size_t>(plan_->messages[message].dst)];
-  post(lane, message + 1);
+  post(lane, message + 1, parcel);
   ring(lane);
 }
 
@@ -95,13 +102,14 @@ struct Executor::Impl final : public CopySink {
   void run_ops(DeviceId device, Step::Lane& lane);
   void wait_for_message(Step::Lane& lane);
   bool take_messages(DeviceId device, Step::Lane& lane);
-  void receive(DeviceId device, std::uint32_t message);
+  void receive(DeviceId device, std::uint32_t message, const Parcel& parcel);
   void make_ready(Step::Lane& lane, std::uint32_t op);
   void execute(DeviceId device, Step::Lane& lane, std::uint32_t op);
   void call(DeviceId device, Step::Lane& lane, std::uint32_t op, std::span<const Value> inputs,
             std::span<Value> outputs);
   void end_op(Step::Lane& lane, std::uint32_t op);
   void send(std::uint32_t op);
+  void send_directly(std::uint32_t message);
   void begin_copies(const std::vector<Entry>& entries) noexcept;
   void end_copy(std::uint32_t message) noexcept;
   [[nodiscard]] std::exception_ptr transfer_error(std::uint32_t message,
@@ -312,14 +320,15 @@ void Executor::Impl::make_ready(Step::Lane& lane, std::uint32_t op) {
 
 bool Executor::Impl::take_messages(DeviceId device, Step::Lane& lane) {
   const std::uint32_t first = lane.read;
-  while (const std::uint32_t entry = lane.inbox[lane.read].load(std::memory_order_acquire)) {
+  while (const Step::Notice* const notice = step_->next(lane)) {
+    const std::uint32_t entry = notice->entry;
     ++lane.read;
     if ((entry & kReceived) != 0) {
       step_->drop_holder(step_->plan().messages[(entry & ~kReceived) - 1].src_slot);
       continue;
     }
     if (direct_ && step_->plan().messages[entry - 1].tensor != kNoTensor) {
-      receive(device, entry - 1);
+      receive(device, entry - 1, notice->parcel);
     }
     for (const std::uint32_t op : step_->plan().released_on_arrival[entry - 1]) {
       assert(step_->pending_[op] > 0);
@@ -329,26 +338,29 @@ bool Executor::Impl::take_messages(DeviceId device, Step::Lane& lane) {
   return lane.read != first;
 }
 
-void Executor::Impl::receive(DeviceId device, std::uint32_t message) {
+void Executor::Impl::receive(DeviceId device, std::uint32_t message, const Parcel& parcel) {
   const Plan::Message& sent = step_->plan().messages[message];
   Value& slot = step_->slots_[sent.dst_slot];
   MessageTimes& times = step_->message_times_[message];
   times.start_us = now_us();
   try {
-    slot = runtime_.receive(device, step_->slots_[sent.src_slot]);
+    if (parcel.kind != Parcel::Kind::none) {
+      const MeterScope scope(&runtime_.meter(device));
+      slot = parcel.open();
+    } else {
+      slot = runtime_.receive(device, step_->slots_[sent.src_slot]);
+    }
   } catch (...) {
     std::rethrow_exception(transfer_error(message, std::current_exception()));
   }
   times.end_us = now_us();
   times.bytes = value_bytes(slot);
   // The sender frees what it allocated: two threads at one pool would wait for each other's caches.
-  step_->give_back(message);
+  if (parcel.kind != Parcel::Kind::values) step_->give_back(message);
 }
 
 void Executor::Impl::wait_for_message(Step::Lane& lane) {
-  const auto there = [&] {
-    return lane.inbox[lane.read].load(std::memory_order_acquire) != 0 || stopped();
-  };
+  const auto there = [&] { return step_->next(lane) != nullptr || stopped(); };
   if (spin(there, runtime_.patience_us())) return;
   const std::uint32_t heard = lane.bell.load();
   if (!there()) lane.bell.wait(heard);
@@ -422,10 +434,17 @@ Error Executor::Impl::op_error(DeviceId device, std::uint32_t op, std::span<cons
                     what};
 }
 
+void Executor::Impl::send_directly(std::uint32_t message) {
+  const std::uint32_t slot = step_->plan().messages[message].src_slot;
+  const Parcel parcel = slot == kNone ? Parcel() : Parcel(step_->slots_[slot]);
+  step_->arrive(message, parcel);
+  if (parcel.kind == Parcel::Kind::values) step_->drop_holder(slot);
+}
+
 void Executor::Impl::send(std::uint32_t op) {
   const Plan& plan = step_->plan();
   if (direct_) {
-    for (const std::uint32_t m : plan.sent[op]) step_->arrive(m);
+    for (const std::uint32_t m : plan.sent[op]) send_directly(m);
     return;
   }
   std::vector<Entry> entries;

@@ -5,7 +5,8 @@
 // own device, the worker handles the end of an op at once and alone: the counts of waiting ops and
 // the ready queue belong to it. For other devices there are two mechanisms:
 //   messages  are tensors, sent through TransferQueue and DeviceRuntime::copy or, where devices read
-//             each other's memory, copied by the receiver between two ops; or control signals.
+//             each other's memory, copied by the receiver between two ops (a small one from the
+//             message itself); or control signals.
 //             They arrive in the receiver's inbox, which takes no lock and has room for a step.
 //   holders   is a count per slot of those that still read or send it. Who takes it to 0 drops the
 //             tensor.
@@ -28,6 +29,7 @@
 #include "berth/cluster.h"
 #include "runtime/device_runtime.h"
 #include "runtime/kernel.h"
+#include "runtime/parcel.h"
 #include "runtime/plan.h"
 
 namespace berth::runtime {
@@ -98,6 +100,13 @@ class Step {
                                               : sequence > other.sequence;
     }
   };
+  /// A message in an inbox has a line of the caches to itself.
+  struct alignas(64) Notice {
+    std::atomic<std::uint32_t> step = 0;  ///< in which it was filled
+    std::uint32_t entry = 0;
+    Parcel parcel;
+  };
+  static_assert(sizeof(Notice) == 64);
   /// The state of one worker.
   struct alignas(64) Lane {
     std::vector<Ready> ready;
@@ -108,9 +117,9 @@ class Step {
     std::vector<Value> inputs;
     std::vector<Value> outputs;
     std::uint32_t read = 0;  ///< of the inbox
-    // The inbox: writers take a place and fill it; 0 = not filled yet.
-    std::unique_ptr<std::atomic<std::uint32_t>[]> inbox;
-    std::uint32_t room = 0;  ///< of the inbox, and a 0 behind
+    // The inbox: writers take a place and fill it.
+    std::unique_ptr<Notice[]> inbox;
+    std::uint32_t room = 0;  ///< of the inbox, and one behind that nobody fills
     alignas(64) std::atomic<std::uint32_t> written = 0;
     std::atomic<std::uint32_t> bell = 0;  ///< raised with every arrival; what a worker sleeps on
   };
@@ -118,12 +127,14 @@ class Step {
   void prepare(const StepInputs& inputs);
   void clear() noexcept;
   void drop_holder(std::uint32_t slot) noexcept;
-  void post(Lane& lane, std::uint32_t entry) noexcept;
-  void arrive(std::uint32_t message) noexcept;
+  void post(Lane& lane, std::uint32_t entry, const Parcel& parcel = {}) noexcept;
+  [[nodiscard]] const Notice* next(const Lane& lane) const noexcept;
+  void arrive(std::uint32_t message, const Parcel& parcel = {}) noexcept;
   void give_back(std::uint32_t message) noexcept;
   void ring(Lane& lane) noexcept;
 
   std::shared_ptr<const Plan> plan_;
+  std::uint32_t number_ = 0;              ///< of the run: what is left in an inbox is of another
   std::vector<const Value*> parameters_;  ///< by position in plan.inputs.entries; null: none
   std::vector<std::uint32_t> pending_;
   std::vector<Value> slots_;

@@ -46,7 +46,7 @@ Step::Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs)
     if (message.tensor != kNoTensor) ++lanes_[static_cast<std::size_t>(message.src)].room;
   }
   for (Lane& lane : lanes_) {
-    lane.inbox = std::make_unique<std::atomic<std::uint32_t>[]>(lane.room);
+    lane.inbox = std::make_unique<Notice[]>(lane.room);
   }
 }
 Step::~Step() = default;
@@ -63,6 +63,7 @@ const Value& Step::value(TensorId tensor) const noexcept {
 
 void Step::prepare(const StepInputs& inputs) {
   clear();
+  ++number_;
   pending_ = plan_->pending;
   for (std::size_t s = 0; s < plan_->holders.size(); ++s) {
     holders_[s].store(plan_->holders[s], std::memory_order_relaxed);
@@ -81,9 +82,6 @@ void Step::prepare(const StepInputs& inputs) {
     lane.done = 0;
     lane.read = 0;
     lane.written = 0;
-    for (std::uint32_t i = 0; i < lane.room; ++i) {
-      lane.inbox[i].store(0, std::memory_order_relaxed);
-    }
   }
 }
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "backends/test_program.h"
 #include "berth/engine.h"
@@ -15,6 +17,7 @@
 #include "cpu/backend.h"
 #include "cpu/cpu_runtime.h"
 #include "runtime/memory_meter.h"
+#include "runtime/parcel.h"
 #include "runtime/session.h"
 #include "runtime/values.h"
 #include "support/expect_error.h"
@@ -119,24 +122,75 @@ TEST_CASE("a tensor that crosses devices is copied, one that does not is shared"
   CHECK(made != read);
 }
 
-TEST_CASE(
-    "a copy of any tensor has its values, type and order in memory, and a memory of its own") {
-  for (const std::int64_t rows :
-       {0, 1, 5, 300}) {  // a few bytes, and more than are copied directly
+/// Tensors of many types and orders in memory, of a few bytes and of more than are copied directly.
+std::vector<at::Tensor> tensors_of_all_kinds() {
+  std::vector<at::Tensor> all = {at::tensor(3),
+                                 at::arange(10, at::kFloat),
+                                 at::arange(11, at::kFloat),
+                                 at::ones({1, 2, 1, 1, 2, 1}),
+                                 at::ones({1, 2, 1, 1, 2, 1, 1}),
+                                 at::arange(40).expand({9, 40})};
+  for (const std::int64_t rows : {0, 1, 5, 300}) {
     const at::Tensor plain = at::arange(rows * 40, at::kFloat).reshape({rows, 40});
     const at::Tensor images = at::arange(rows * 40, at::kFloat)
                                   .reshape({rows, 5, 2, 4})
                                   .contiguous(at::MemoryFormat::ChannelsLast);
     const at::Tensor complex = at::complex(plain, plain + 1);
-    for (const at::Tensor& sent :
-         {plain, plain.t(), plain.slice(1, 3, 20), plain.select(1, 7), images, plain.to(at::kHalf),
-          plain.to(at::kLong).t(), plain.gt(7), complex, at::conj(complex),
-          at::arange(40).expand({9, 40}), at::arange(rows, at::kDouble), at::tensor(3)}) {
-      const at::Tensor copy = runtime::deep_copy({sent, nullptr}).tensor;
+    all.insert(all.end(), {plain, plain.t(), plain.slice(1, 3, 20), plain.select(1, 7), images,
+                           plain.to(at::kHalf), plain.to(at::kLong).t(), plain.gt(7), complex,
+                           at::conj(complex), at::arange(rows, at::kDouble)});
+  }
+  return all;
+}
+
+TEST_CASE(
+    "a copy of any tensor has its values, type and order in memory, and a memory of its own") {
+  std::set<runtime::Parcel::Kind> kinds;
+  for (const at::Tensor& sent : tensors_of_all_kinds()) {
+    const runtime::Parcel parcel(Value{sent, nullptr});
+    kinds.insert(parcel.kind);
+    for (const bool whole : {true, false}) {
+      if (!whole && parcel.kind == runtime::Parcel::Kind::none) continue;
+      const Value value = whole ? runtime::deep_copy({sent, nullptr}) : parcel.open();
+      const at::Tensor& copy = value.tensor;
       CHECK(copy.equal(sent));
       CHECK((copy.scalar_type() == sent.scalar_type()));
       if (sent.is_non_overlapping_and_dense()) CHECK((copy.strides() == sent.strides()));
       if (sent.numel() > 0) CHECK(copy.data_ptr() != sent.data_ptr());
+    }
+  }
+  CHECK(kinds.size() == 3);
+}
+
+TEST_CASE("what is sent arrives in every step, whatever its type, size and order in memory") {
+  const std::vector<at::Tensor> all = tensors_of_all_kinds();
+  std::vector<at::Tensor> arrived(all.size());
+  TestProgram program;
+  Placement placement;
+  int step = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const OpId sender = program.add(
+        "send" + std::to_string(i), {},
+        [&, i](KernelContext& /*context*/, std::span<const Value> /*in*/, std::span<Value> out) {
+          const at::Tensor made = all[i].clone();  // in memory that is another's by the next step
+          out[0].tensor = step % 2 == 0 ? made : made.logical_not_();
+        });
+    program.add("receive" + std::to_string(i), {sender},
+                [&, i](KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+                  sum(0)(context, {}, out);
+                  const runtime::MeterScope none(nullptr);  // it outlives the device
+                  arrived[i] = in[0].tensor.clone();
+                });
+    placement.insert(placement.end(),
+                     {static_cast<DeviceId>(i % 2), static_cast<DeviceId>(1 - i % 2)});
+  }
+  CpuRig rig(program, {{"devices", std::int64_t{2}}});
+  for (; step < 4; ++step) {
+    rig.run(placement);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CAPTURE(i);
+      CHECK(
+          arrived[i].equal(step % 2 == 0 ? all[i] : all[i].logical_not().to(all[i].scalar_type())));
     }
   }
 }
