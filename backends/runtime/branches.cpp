@@ -1,21 +1,12 @@
 #include "runtime/branches.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
 
 namespace berth::runtime {
-namespace {
-
-bool is_switch(std::string_view type) {
-  return type == "Switch" || type == "RefSwitch";
-}
-
-}  // namespace
-
 Branches::Branches(const Program& program)
     : program_(program),
       dead_ops_(at(program.graph->op_count())),

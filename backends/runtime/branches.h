@@ -1,15 +1,21 @@
-// Branches written with Switch and Merge, outside of loops: what depends on the side that a Switch does not take does
-// not run.
+// Branches written with Switch and Merge: what depends on the side that a Switch does not take does not run. Those of a
+// graph are here, those of a body (of a loop or a function) in runtime/interpreter.h.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 
 namespace berth::runtime {
+
+/// Whether ops of this type give what they are given on one of two sides.
+[[nodiscard]] inline bool is_switch(std::string_view type) noexcept {
+  return type == "Switch" || type == "RefSwitch";
+}
 
 /// Follows, from step to step, which ops do not run: an op is dead if a tensor that it reads is, or an op that it waits
 /// for. A Merge is dead if all of its inputs are. What is dead is absent. [thread-compatible: one step at a time; within

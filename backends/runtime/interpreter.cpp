@@ -2,12 +2,14 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "berth/error.h"
+#include "runtime/branches.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime {
@@ -124,6 +126,10 @@ void Sequence::add(const Program& program, const Instruction& instruction,
     for (const ValueId id : *ids) step.inputs.push_back(slots.of(id));
   }
   for (const ValueId id : instruction.outputs) step.outputs.push_back(slots.of(id));
+  if (const auto* const ids = instruction.attribute<std::vector<std::int64_t>>("_alive")) {
+    for (const std::int64_t id : *ids) step.waits.push_back(slots.of(static_cast<ValueId>(id)));
+  }
+  has_branches_ |= is_switch(instruction.type);
   steps_.push_back(std::move(step));
 }
 
@@ -210,7 +216,24 @@ void Sequence::run_step(const Step& step, KernelContext& context,
     const Slot slot = step.outputs[i];
     if (slot != kNoValue) values[static_cast<std::size_t>(slot)] = std::move(outputs[i]);
   }
-  for (const Slot slot : step.dead) values[static_cast<std::size_t>(slot)] = Value{};
+}
+
+bool Sequence::is_dead(const Step& step, const std::vector<std::uint8_t>& dead) {
+  const auto dies = [&](Slot slot) {
+    return slot != kNoValue && dead[static_cast<std::size_t>(slot)] != 0;
+  };
+  if (step.instruction->type == "Merge") return std::ranges::all_of(step.inputs, dies);
+  return std::ranges::any_of(step.inputs, dies) || std::ranges::any_of(step.waits, dies);
+}
+
+void Sequence::mark(const Step& step, bool dies, const std::vector<Value>& values,
+                    std::vector<std::uint8_t>& dead) {
+  const bool chooses = is_switch(step.instruction->type);
+  for (const Slot slot : step.outputs) {
+    if (slot == kNoValue) continue;
+    const auto at = static_cast<std::size_t>(slot);
+    dead[at] = dies || (chooses && !values[at].present()) ? 1 : 0;
+  }
 }
 
 std::vector<Value> Sequence::run(KernelContext& context, std::span<const Value> inputs,
@@ -232,12 +255,17 @@ std::vector<Value> Sequence::run(KernelContext& context, std::span<const Value> 
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) set(inputs_[i], inputs[i]);
   const std::uint64_t seed = context.seed;
+  std::vector<std::uint8_t> dead(has_branches_ ? values.size() : 0);  // by slot
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (context.should_stop && context.should_stop()) {
       throw Error(ErrorCode::cancelled, "stopped before the step had ended");
     }
+    const Step& step = steps_[i];
+    const bool dies = has_branches_ && is_dead(step, dead);
     context.seed = mixed(seed, i);
-    run_step(steps_[i], context, values);
+    if (!dies) run_step(step, context, values);
+    if (has_branches_) mark(step, dies, values, dead);
+    for (const Slot slot : step.dead) values[static_cast<std::size_t>(slot)] = Value{};
   }
   context.seed = seed;
   std::vector<Value> outputs;

@@ -20,7 +20,9 @@ namespace berth::runtime {
                                  const KernelRegistry& registry);
 
 /// Instructions in the order in which they run, with a slot for each value. Values are dropped
-/// after their last reader. [thread-safe: immutable once built; each run has its own values]
+/// after their last reader. What depends on the side that a Switch does not take is dead and does not run, as in
+/// runtime/branches.h; an instruction also depends on the values whose ids its attribute "_alive" lists. [thread-safe:
+/// immutable once built; each run has its own values]
 class Sequence {
  public:
   /// The body of an op's control flow: it reads the body's inputs, its constants and what it
@@ -46,7 +48,8 @@ class Sequence {
     Kernel kernel;
     std::vector<Slot> inputs;
     std::vector<Slot> outputs;
-    std::vector<Slot> dead;  // values that nothing later reads
+    std::vector<Slot> dead;   // values that nothing later reads
+    std::vector<Slot> waits;  // values that it does not read and that have to be alive
   };
   struct Outer {
     std::size_t position;
@@ -58,6 +61,10 @@ class Sequence {
            Slots& slots);
   void finish();
   void run_step(const Step& step, KernelContext& context, std::vector<Value>& values) const;
+  // `dead` is by slot.
+  [[nodiscard]] static bool is_dead(const Step& step, const std::vector<std::uint8_t>& dead);
+  static void mark(const Step& step, bool dies, const std::vector<Value>& values,
+                   std::vector<std::uint8_t>& dead);
 
   std::vector<Step> steps_;
   std::vector<Slot> inputs_;
@@ -65,6 +72,7 @@ class Sequence {
   std::vector<std::pair<Slot, Value>> constants_;
   std::vector<Slot> outputs_;
   Slot slot_count_ = 0;
+  bool has_branches_ = false;
 };
 
 /// The sequence of the owner's body that `attribute` holds. The program, which it refers to, outlives

@@ -45,8 +45,8 @@ Parcel::Parcel(const Value& value) noexcept : data(nullptr) {
 Value Parcel::open() const {
   std::array<std::int64_t, kRank> shape{};
   for (std::size_t d = 0; d < rank; ++d) shape[d] = sizes[d];
-  at::Tensor tensor = at::detail::empty_cpu(at::IntArrayRef(shape.data(), rank),
-                                            static_cast<at::ScalarType>(type));
+  at::Tensor tensor =
+      at::detail::empty_cpu(at::IntArrayRef(shape.data(), rank), static_cast<at::ScalarType>(type));
   std::memcpy(tensor.data_ptr(), kind == Kind::values ? values : data, tensor.nbytes());
   return {std::move(tensor), nullptr};
 }

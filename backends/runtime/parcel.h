@@ -13,8 +13,9 @@ namespace berth::runtime {
 /// 0.1 to 0.3 us. Here it is the line that tells it of the message, or that and the values.
 struct Parcel {
   static constexpr std::size_t kRank = 6;
-  static constexpr std::size_t kRoom = 40;        ///< bytes of values
-  static constexpr std::size_t kMost = 16 << 10;  ///< bytes of a tensor: what a copy takes hides the rest
+  static constexpr std::size_t kRoom = 40;  ///< bytes of values
+  static constexpr std::size_t kMost =
+      16 << 10;  ///< bytes of a tensor: what a copy takes hides the rest
 
   enum class Kind : std::uint8_t { none, values, pointer };
   Kind kind = Kind::none;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -246,11 +248,6 @@ class BodyMaker::Emitter {
     const FrameId loop = scope_.inner_loop(id);
     if (loop != kNoFrame) return emit_loop(loop);
     const Node& node = scope_.node(id);
-    if (is_switch(node.op) || is_merge(node.op)) {
-      unsupported(
-          cat("'", readable(node.name),
-              "' is part of a branch that is taken at run time; export the graph for one case"));
-    }
     if (scope_.frame_of(id) != scope_.frame) {
       unsupported(cat("'", readable(node.name), "' is outside of the loop that reads it"));
     }
@@ -260,6 +257,7 @@ class BodyMaker::Emitter {
     add_attributes(instruction, node, maker_.library_.source, maker_.file_);
     for (const Source& input : node.inputs) instruction.inputs.push_back(known(input));
     if (runs_bodies(node.op)) maker_.add_functions(instruction, scope_.program, node);
+    if (has_branches()) add_alive(instruction, node);
     const std::size_t count = std::max(output_types_of(maker_.library_, node, 0).size(), used(id));
     for (std::size_t port = 0; port < count; ++port) {
       instruction.outputs.push_back(give({id, static_cast<std::int32_t>(port)}));
@@ -278,6 +276,42 @@ class BodyMaker::Emitter {
     for (const Source& output : border.outputs) instruction.outputs.push_back(give(output));
     maker_.add_loop(instruction, scope_.program, scope_.loops, loop, border);
     body_.instructions.push_back(std::move(instruction));
+  }
+
+  /// Whether the body has a Switch of its own: one that is not given chooses a branch.
+  bool has_branches() {
+    if (!has_branches_) {
+      has_branches_ = false;
+      for (NodeId id = 0; id < static_cast<NodeId>(scope_.program.nodes.size()); ++id) {
+        *has_branches_ |=
+            scope_.frame_of(id) == scope_.frame && is_switch(scope_.node(id).op) && !is_given(id);
+      }
+    }
+    return *has_branches_;
+  }
+
+  /// What the node waits for has to be alive where it is: values of those that have some, else what they depend on.
+  void add_alive(Instruction& instruction, const Node& node) {
+    std::vector<std::int64_t> alive;
+    std::vector<NodeId> left = node.controls;
+    std::set<NodeId> seen;
+    while (!left.empty()) {
+      const NodeId id = left.back();
+      left.pop_back();
+      if (scope_.frame_of(id) != scope_.frame || !seen.insert(id).second) continue;
+      const Node& other = scope_.node(id);
+      const auto value = scope_.values.find({id, 0});
+      if (value != scope_.values.end() && !is_switch(other.op)) {
+        alive.push_back(value->second);
+        continue;
+      }
+      for (const Source& input : other.inputs) {
+        const auto read = scope_.values.find({input.node, input.port});
+        if (read != scope_.values.end()) alive.push_back(read->second);
+      }
+      left.insert(left.end(), other.controls.begin(), other.controls.end());
+    }
+    if (!alive.empty()) instruction.attributes.emplace_back("_alive", std::move(alive));
   }
 
   ValueId give(const Source& source) {
@@ -310,6 +344,7 @@ class BodyMaker::Emitter {
   std::map<FrameId, NodeId> first_of_loop_;
   std::map<FrameId, LoopBorder> borders_;
   std::vector<std::size_t> used_;
+  std::optional<bool> has_branches_;
 };
 
 std::shared_ptr<const Body> BodyMaker::function(const Program& program, const Node& node,

@@ -29,7 +29,8 @@ struct LoopBorder {
 /// - While: "cond" and "body", whose inputs are the loop's variables, "initial", the positions in
 ///   Instruction::inputs of what the variables begin with, and "given", the variable that each output
 ///   is.
-/// Bodies have value ids of their own. Each function throws Error(unsupported) with the reason where a
+/// In a body with branches by Switch, "_alive" has the values that an instruction does not read and that have to be
+/// alive where it runs. Bodies have value ids of their own. Each function throws Error(unsupported) with the reason where a
 /// part cannot be executed.
 class BodyMaker {
  public:

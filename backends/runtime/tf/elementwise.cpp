@@ -8,9 +8,6 @@
 namespace berth::runtime::tf {
 namespace {
 
-Tensor add(const Tensor& a, const Tensor& b) {
-  return at::add(a, b);
-}
 Tensor subtract(const Tensor& a, const Tensor& b) {
   return at::sub(a, b);
 }
@@ -142,8 +139,6 @@ constexpr KernelRow kRows[] = {
     {"Abs", unary<at::abs>},
     {"Acos", unary<at::acos>},
     {"Acosh", unary<at::acosh>},
-    {"Add", binary<add>},
-    {"AddV2", binary<add>},
     {"Asin", unary<at::asin>},
     {"Asinh", unary<at::asinh>},
     {"Atan", unary<at::atan>},

@@ -34,7 +34,7 @@ bool does_arithmetic(const std::string& type) {
     for (const auto table : kArithmetic) {
       for (const KernelRow& row : table()) made.insert(row.type);
     }
-    made.insert({"AddN", "ScatterNd"});
+    made.insert({"Add", "AddN", "AddV2", "ScatterNd"});
     return made;
   }();
   return types.contains(type);

@@ -113,13 +113,84 @@ def recurrent(add, old):
     if old:
         def joined():
             array = tf.TensorArray(tf.float32, size=2, infer_shape=False, element_shape=[None, 3])
-            return array.write(0, given(x)[0]).write(1, given(x)[1][:1]).concat()
+            rows = array.write(0, given(x)[0]).write(1, given(x)[1][:1]).concat()
+            with tf.control_dependencies([rows]), tf.control_dependencies([array.close()]):
+                return tf.identity(rows)
 
         add("old_joined", joined)
         add("old_size", lambda: tf.cast(tf.TensorArray(tf.float32, size=given(np.int32(1)), dynamic_size=True).scatter(
             given(np.array([0, 3], np.int32)), given(x)[:2]).size(), tf.float32))
         add("old_scattered", lambda: tf.TensorArray(tf.float32, size=6).scatter(
             given(np.array([5, 1], np.int32)), given(x)[:2]).gather([1, 5]))
+
+
+def array_gradients(add):
+    """A gradient of an array is an array, to which every reader adds."""
+    x, w, u = floats(5, 2, 3), floats(3, 4), floats(4, 4, low=-0.5, high=0.5)
+
+    def trained():
+        """Sequences of 5 and 3 steps, whose states stay once they have ended, as dynamic_rnn has them."""
+        every, weights, recurrent_weights = given(x), given(w), given(u)
+        lengths = given(np.array([5, 3], np.int32))
+        inputs = tf.TensorArray(tf.float32, size=5).unstack(every)
+        results = tf.TensorArray(tf.float32, size=5)
+
+        def step(t, state, kept):
+            read = inputs.read(t)
+
+            def new():
+                return tf.tanh(tf.matmul(read, weights) + tf.matmul(state, recurrent_weights))
+
+            def some():
+                return tf.where(t < lengths, new(), state)
+
+            state = tf.cond(t >= tf.reduce_min(lengths), some, new)
+            return t + 1, state, kept.write(t, state)
+
+        _, last, kept = tf.while_loop(lambda t, *_: t < given(np.int32(5)), step,
+                                      [given(np.int32(0)), given(np.zeros((2, 4), np.float32)), results])
+        loss = tf.reduce_sum(tf.square(kept.stack())) + tf.reduce_sum(last)
+        return [loss, *tf.gradients(loss, [every, weights, recurrent_weights])]
+
+    def read_twice():
+        rows = given(x)
+        array = tf.TensorArray(tf.float32, size=5, clear_after_read=False).unstack(rows)
+        loss = tf.reduce_sum(tf.square(array.gather([0, 3]))) + tf.reduce_sum(array.read(3) * array.read(1)) + tf.reduce_sum(
+            array.read(3))
+        return tf.gradients(loss, [rows])
+
+    def joined():
+        rows = given(x[0])
+        array = tf.TensorArray(tf.float32, size=2, infer_shape=False, element_shape=[None, 3]).split(rows, [1, 1])
+        loss = tf.reduce_sum(tf.square(array.concat()))
+        return tf.gradients(loss, [rows])
+
+    def replaced():
+        """Where a branch does not use what a loop's round has, its gradient there is 0; constants are branches too."""
+        rows = given(x)
+
+        def step(t, m):
+            m = tf.cond(tf.equal(t % 2, 0), lambda: m * rows[t], lambda: tf.zeros([2, 3]) + rows[t])
+            return t + 1, tf.cond(t > 2, lambda: tf.constant(2.0, shape=[2, 3]), lambda: m) + m
+
+        _, end = tf.while_loop(lambda t, m: t < 5, step, [given(np.int32(0)), rows[4]])
+        return [end, *tf.gradients(tf.reduce_sum(end * end), [rows])]
+
+    def rounds_in_branches():
+        rows = given(x)
+
+        def grown(m):
+            return tf.while_loop(lambda i, n: i < 3, lambda i, n: (i + 1, tf.sin(n) * m), [tf.constant(0), m])[1]
+
+        _, end = tf.while_loop(
+            lambda t, m: t < 3,
+            lambda t, m: (t + 1, tf.cond(t > 0, lambda: grown(tf.tanh(m)), lambda: tf.cond(t > 1, lambda: m, lambda: -m))),
+            [given(np.int32(0)), rows[1]])
+        return [end, *tf.gradients(tf.reduce_sum(end), [rows])]
+
+    for name, make in (("trained", trained), ("read_twice", read_twice), ("joined_gradient", joined),
+                       ("replaced", replaced), ("rounds_in_branches", rounds_in_branches)):
+        add(name, make)
 
 
 def changing(add):
@@ -254,6 +325,7 @@ if __name__ == "__main__":
         loops(lambda name, make: cases.add("old_" + name, make))
         recurrent(cases.add, old=True)
         gradients(lambda name, make: cases.add("old_" + name, make))
+        array_gradients(lambda name, make: cases.add("old_" + name, make))
         save(cases.finish(), HERE / "control_flow.pb.gz")
         print(len(cases.outputs), "outputs")
     with tf.Graph().as_default():
