@@ -135,6 +135,7 @@ double log_cost(const Evaluation& evaluation) {
 Judged search_neighbourhoods(Evaluator& evaluator, const PlaceContext& context, Judged start,
                              GroupId groups, const DecideNeighbourhood& decide) {
   constexpr double kRounding = 1e-9;
+  if (context.stopped()) return start;  // a large graph's bound and contraction take seconds
   const double bound_us =
       evaluator.measures() ? 0 : lower_bound(evaluator.problem()).us * (1 + kRounding);
   Neighbourhoods neighbourhoods(evaluator.problem(), groups);

@@ -16,6 +16,7 @@
 #include "berth/support/index.h"
 #include "common/spread.h"
 #include "stages/chain.h"
+#include "stages/exchanges.h"
 
 namespace berth::policies::stages {
 namespace {
@@ -334,13 +335,15 @@ class StagesPolicy final : public Policy {
   /// All orders but for those of devices that are alike; none where there are too many.
   static std::vector<std::vector<DeviceId>> permutations(const Problem& problem,
                                                          const std::vector<DeviceId>& devices) {
+    const Exchanges exchanges(problem);
     std::vector<std::pair<std::int32_t, DeviceId>> sorts;
+    std::vector<DeviceId> first_of_sort;
     for (const DeviceId device : devices) {
-      const auto same = std::find_if(sorts.begin(), sorts.end(), [&](const auto& entry) {
-        return alike(problem, entry.second, device);
-      });
-      sorts.emplace_back(
-          same == sorts.end() ? static_cast<std::int32_t>(sorts.size()) : same->first, device);
+      const auto same =
+          std::find_if(first_of_sort.begin(), first_of_sort.end(),
+                       [&](DeviceId first) { return exchanges.change_nothing(first, device); });
+      sorts.emplace_back(static_cast<std::int32_t>(same - first_of_sort.begin()), device);
+      if (same == first_of_sort.end()) first_of_sort.push_back(device);
     }
     std::vector<std::int32_t> order;
     for (const auto& [sort, device] : sorts) order.push_back(sort);
@@ -361,48 +364,6 @@ class StagesPolicy final : public Policy {
       all.push_back(std::move(permuted));
     } while (std::next_permutation(order.begin(), order.end()));
     return all;
-  }
-
-  /// Whether the machine is the same with the two devices exchanged.
-  static bool alike(const Problem& problem, DeviceId a, DeviceId b) {
-    const Cluster& cluster = problem.cluster();
-    if (problem.device_class(a) != problem.device_class(b)) return false;
-    if (problem.memory_bytes(a) != problem.memory_bytes(b)) return false;
-    const auto exchanged = [&](DeviceId device) {
-      return device == a ? b : device == b ? a : device;
-    };
-    Uses uses, exchanged_uses;
-    for (DeviceId src = 0; src < cluster.device_count(); ++src) {
-      for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
-        if (src == dst) continue;
-        const Route& one = cluster.route(src, dst);
-        const Route& other = cluster.route(exchanged(src), exchanged(dst));
-        if (one.bandwidth_bytes_per_s != other.bandwidth_bytes_per_s ||
-            one.latency_us != other.latency_us || one.parallel != other.parallel ||
-            one.receiver_us != other.receiver_us) {
-          return false;
-        }
-        for (const ChannelId channel : one.channels) {
-          uses[channel].emplace_back(src, dst);
-          exchanged_uses[channel].emplace_back(exchanged(src), exchanged(dst));
-        }
-      }
-    }
-    return sets_of(std::move(uses)) == sets_of(std::move(exchanged_uses));
-  }
-
-  /// The links that share each channel.
-  using Uses = std::map<ChannelId, std::vector<std::pair<DeviceId, DeviceId>>>;
-
-  /// The same whatever the channels' numbers.
-  static std::vector<Uses::mapped_type> sets_of(Uses uses) {
-    std::vector<Uses::mapped_type> sets;
-    for (auto& [channel, links] : uses) {
-      std::sort(links.begin(), links.end());
-      sets.push_back(std::move(links));
-    }
-    std::sort(sets.begin(), sets.end());
-    return sets;
   }
 
   /// The simplest of those within reach of the best.

@@ -2,13 +2,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "berth/engine.h"
 #include "berth/evaluator.h"
+#include "berth/sdk/random.h"
 #include "berth/simplicity.h"
+#include "stages/exchanges.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
 
@@ -183,6 +186,76 @@ TEST_CASE("stages: devices are alike only where no link tells them apart") {
     // Two cuts over near links, in some order: 18 ops and two transfers.
     CHECK(evaluator->evaluate(placed(problem, "stages")).objective_us < 200);
   }
+}
+
+/// Whether the machine is the same with the two devices exchanged, by all its links and by the sets that share a channel.
+bool same_when_exchanged(const Cluster& cluster, DeviceId a, DeviceId b) {
+  using Links = std::vector<std::pair<DeviceId, DeviceId>>;
+  const auto exchanged = [&](DeviceId device) {
+    return device == a ? b : device == b ? a : device;
+  };
+  std::map<ChannelId, Links> uses, others;
+  for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+    for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+      if (src == dst) continue;
+      const Route& one = cluster.route(src, dst);
+      const Route& other = cluster.route(exchanged(src), exchanged(dst));
+      if (one.latency_us != other.latency_us) return false;
+      for (const ChannelId channel : one.channels) {
+        uses[channel].emplace_back(src, dst);
+        others[channel].emplace_back(exchanged(src), exchanged(dst));
+      }
+    }
+  }
+  const auto sets = [](std::map<ChannelId, Links>& by_channel) {
+    std::vector<Links> all;
+    for (auto& [channel, links] : by_channel) {
+      std::sort(links.begin(), links.end());
+      all.push_back(links);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  return sets(uses) == sets(others);
+}
+
+TEST_CASE("devices are alike that can be exchanged") {
+  const auto like = decoder({.memory = {70, 70, 70, 70}, .us = {10, 10, 10, 10}});
+  std::vector<Device> devices;
+  for (DeviceId d = 0; d < 4; ++d) devices.push_back(like->cluster().device(d));
+  for (Device& device : devices) device.kind = "gpu";
+  std::map<bool, int> found;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    std::vector<LinkSpec> links = {{"*", "*", 1e12, 1}};
+    for (std::uint64_t i = random.below(5); i > 0; --i) {
+      const auto end = [&] {
+        const std::uint64_t one = random.below(5);
+        return one == 4 ? std::string("*") : "gpu:" + std::to_string(one);
+      };
+      LinkSpec link{end(), end(), 1e12, random.below(4) == 0 ? 2.0 : 1.0};
+      if (link.src == link.dst && link.src != "*") continue;
+      for (std::uint64_t c = random.below(3); c > 0; --c) {
+        link.shares.push_back("bus" + std::to_string(random.below(3)));
+      }
+      links.push_back(std::move(link));
+    }
+    const auto cluster = std::make_shared<const Cluster>("buses", devices, links);
+    const Problem problem(like->shared_graph(), cluster,
+                          std::make_shared<const Costs>(std::vector(1, std::vector<double>(18, 10)),
+                                                        std::vector<std::int64_t>{}, "test"));
+    const policies::stages::Exchanges exchanges(problem);
+    for (DeviceId a = 0; a < 4; ++a) {
+      for (DeviceId b = 0; b < a; ++b) {
+        CAPTURE(seed);
+        const bool same = same_when_exchanged(*cluster, a, b);
+        CHECK(exchanges.change_nothing(a, b) == same);
+        ++found[same];
+      }
+    }
+  }
+  CHECK(found[true] > 300);
+  CHECK(found[false] > 300);
 }
 
 TEST_CASE("several hosts are all before the others, or all behind them") {

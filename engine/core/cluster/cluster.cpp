@@ -106,7 +106,8 @@ struct Cluster::Data {
 
   void index_devices();
   void resolve_routes();
-  [[nodiscard]] Route route_of(const LinkSpec& link);
+  using Numbers = std::unordered_map<std::string_view, std::size_t>;
+  [[nodiscard]] Route route_of(const LinkSpec& link, Numbers& channel_numbers);
   [[nodiscard]] const Device& first_of(KindId kind) const {
     const auto first = std::find(kind_of.begin(), kind_of.end(), kind);
     return devices[at(first - kind_of.begin())];
@@ -150,18 +151,14 @@ void Cluster::Data::index_devices() {
   }
 }
 
-Route Cluster::Data::route_of(const LinkSpec& link) {
+Route Cluster::Data::route_of(const LinkSpec& link, Numbers& channel_numbers) {
   Route route{link.bandwidth_bytes_per_s,
               link.latency_us,
               {},
               link.parallel || link.receiver_us,
               link.receiver_us};
-  std::unordered_map<std::string, std::size_t> number_of;
-  if (!link.shares.empty()) {
-    for (std::size_t i = 0; i < channels.size(); ++i) number_of.emplace(channels[i], i);
-  }
   for (const std::string& channel : link.shares) {
-    const auto [known, is_new] = number_of.try_emplace(channel, channels.size());
+    const auto [known, is_new] = channel_numbers.try_emplace(channel, channels.size());
     if (is_new) channels.push_back(channel);
     route.channels.push_back(static_cast<ChannelId>(known->second));
   }
@@ -173,15 +170,17 @@ Route Cluster::Data::route_of(const LinkSpec& link) {
 
 void Cluster::Data::resolve_routes() {
   const std::size_t count = devices.size();
+  Numbers device_numbers, channel_numbers;
+  for (std::size_t i = 0; i < count; ++i) device_numbers.emplace(devices[i].name, i);
   // The devices that an end of a link stands for, as [first, last).
   const auto range = [&](const std::string& end) -> std::pair<std::size_t, std::size_t> {
     if (end == kAny) return {0, count};
-    const auto device = find(end);
-    if (!device) {
+    const auto device = device_numbers.find(end);
+    if (device == device_numbers.end()) {
       fail(name, cat("a link names device '", end,
                      "', which it does not have. Devices: ", device_names(), "."));
     }
-    return {*device, *device + 1};
+    return {device->second, device->second + 1};
   };
   routes.assign(count * count, Route{0, 0, {}});
   // Links with more stars come first, so that more specific and later ones overwrite them.
@@ -191,7 +190,7 @@ void Cluster::Data::resolve_routes() {
       check_link(name, link);
       const auto [src_begin, src_end] = range(link.src);
       const auto [dst_begin, dst_end] = range(link.dst);
-      const Route route = route_of(link);
+      const Route route = route_of(link, channel_numbers);
       for (std::size_t src = src_begin; src < src_end; ++src) {
         for (std::size_t dst = dst_begin; dst < dst_end; ++dst) {
           if (src != dst) routes[src * count + dst] = route;

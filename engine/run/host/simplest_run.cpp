@@ -145,7 +145,8 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
     return outcome;
   }
   PlaceContext context;
-  context.should_stop = hooks.should_stop;
+  context.should_stop =
+      settings.budget_s ? bound_stop(hooks.should_stop, *settings.budget_s) : hooks.should_stop;
   context.threads = settings.threads.value_or(hooks.threads);
   const auto evaluator = make_simulation_evaluator(outcome.problem, context.threads);
   std::vector<Placement> candidates = {outcome.placement};
@@ -160,7 +161,8 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
     simplest = filled_up(*evaluator, std::move(simplest), context);
   }
   if (context.stopped() && outcome.search && outcome.search->end == SearchEnd::done) {
-    outcome.search->end = SearchEnd::cancelled;
+    const bool asked = hooks.should_stop && hooks.should_stop();
+    outcome.search->end = asked ? SearchEnd::cancelled : SearchEnd::budget;
   }
   if (simplest == outcome.placement) return outcome;
   const Simplicity before = simplicity_of(graph, outcome.placement);
