@@ -3,6 +3,7 @@
 
 #include "berth/error.h"
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/activations.h"
 #include "runtime/onnx/support.h"
@@ -18,7 +19,7 @@ bool any(const Ints& values) {
 
 Kernel make_conv(const KernelRequest& request) {
   const WindowAttributes attributes = window_attributes(request.instruction);
-  const std::int64_t groups = int_attribute(request.instruction, "group", 1);
+  const std::int64_t groups = groups_of(request.instruction);
   return widened([attributes, groups](KernelContext&, Inputs in, Outputs out) {
     Tensor x = tensor_at(in, 0);
     const Tensor weight = weight_for(x, tensor_at(in, 1));
@@ -90,7 +91,7 @@ Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape, const I
 Kernel make_conv_transpose(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const WindowAttributes attributes = window_attributes(op);
-  const std::int64_t groups = int_attribute(op, "group", 1);
+  const std::int64_t groups = groups_of(op);
   const Ints stated_padding = ints_attribute(op, "output_padding").value_or(Ints{});
   const Ints stated_shape = ints_attribute(op, "output_shape").value_or(Ints{});
   return widened([=](KernelContext&, Inputs in, Outputs out) {
@@ -143,7 +144,8 @@ Kernel make_col2im(const KernelRequest& request) {
     WindowAttributes attributes{window, stated_strides, dilations, stated_pads};
     const Windows windows = windows_over(attributes, window, image);
     const std::int64_t batch = columns.size(0), positions = element_count(window);
-    const std::int64_t channels = columns.size(1) / positions;
+    const std::int64_t channels =
+        shared_out(columns.size(1), "rows", positions, "places of a window");
     Ints parts = {batch, channels, positions};
     parts.insert(parts.end(), windows.counts.begin(), windows.counts.end());
     const Tensor by_position = columns.reshape(parts);
@@ -187,8 +189,8 @@ Tensor sampled(const Tensor& x, const Tensor& rows, const Tensor& columns) {
 // Inputs: x, weight, offsets of each position of a window, bias?, factors of those positions?.
 Kernel make_deform_conv(const KernelRequest& request) {
   const WindowAttributes attributes = window_attributes(request.instruction);
-  const std::int64_t groups = int_attribute(request.instruction, "group", 1);
-  const std::int64_t offset_groups = int_attribute(request.instruction, "offset_group", 1);
+  const std::int64_t groups = groups_of(request.instruction);
+  const std::int64_t offset_groups = count_attribute(request.instruction, "offset_group", 1);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor& weight = tensor_at(in, 1);
@@ -203,7 +205,8 @@ Kernel make_deform_conv(const KernelRequest& request) {
       return at::sub(at::mul(at::arange(w.counts[i], x.options()), w.strides[i]), w.before[i]);
     };
     const Tensor row = begins(0).reshape({1, -1, 1}), column = begins(1).reshape({1, 1, -1});
-    const std::int64_t channels = x.size(1) / offset_groups;
+    const std::int64_t channels =
+        shared_out(x.size(1), "channels", offset_groups, "groups of offsets");
     std::vector<Tensor> taken;
     for (std::int64_t g = 0; g < offset_groups; ++g) {
       std::vector<Tensor> at_positions;
@@ -222,12 +225,13 @@ Kernel make_deform_conv(const KernelRequest& request) {
       }
       taken.push_back(at::stack(at_positions, 2));
     }
+    const std::int64_t read = shared_out(x.size(1), "channels", groups, "groups");
+    const std::int64_t made = shared_out(weight.size(0), "filters", groups, "groups");
     // [batch, groups, what one output sums, height * width]
     const Tensor columns =
-        at::cat(taken, 1).reshape({batch, groups, x.size(1) / groups * positions, height * width});
-    const Tensor sums =
-        at::matmul(weight.reshape({1, groups, weight.size(0) / groups, -1}), columns)
-            .reshape({batch, weight.size(0), height, width});
+        at::cat(taken, 1).reshape({batch, groups, read * positions, height * width});
+    const Tensor sums = at::matmul(weight.reshape({1, groups, made, read * positions}), columns)
+                            .reshape({batch, weight.size(0), height, width});
     out[0].tensor = has(in, 3) ? at::add(sums, tensor_at(in, 3).reshape({1, -1, 1, 1})) : sums;
   });
 }

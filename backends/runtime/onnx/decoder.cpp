@@ -57,7 +57,10 @@ Kernel make_contrib_rotary(const KernelRequest& request) {
       const std::int64_t length = x.dim() == 4 ? x.size(2) : x.size(1);
       positions = at::add(at::arange(length, positions.options()), positions).unsqueeze(0);
     }
-    const std::int64_t heads = stated_heads > 0 ? stated_heads : x.size(-1) / (2 * cos.size(1));
+    std::int64_t heads = stated_heads;
+    if (heads < 1 && x.dim() != 4) {
+      heads = shared_out(x.size(-1), "elements", 2 * cos.size(1), "elements of a head");
+    }
     out[0].tensor = by_heads(x, heads, [&](const Tensor& split) {
       return rotated(split, rows_at(cos, positions), rows_at(tensor_at(in, 3), positions),
                      interleaved);
@@ -89,7 +92,9 @@ Kernel make_rotary(const KernelRequest& request) {
 
 // Each head of keys or values serves as many heads of queries.
 Tensor repeated(const Tensor& x, std::int64_t heads) {
-  return x.size(1) == heads ? x : at::repeat_interleave(x, heads / x.size(1), 1);
+  if (x.size(1) == heads) return x;
+  return at::repeat_interleave(x, shared_out(heads, "heads of queries", x.size(1), "heads of keys"),
+                               1);
 }
 
 Tensor soft_capped(const Tensor& scores, double cap) {

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/integers.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/power.h"
@@ -147,7 +148,7 @@ Kernel make_clip(const KernelRequest& request) {
 // --- two operands --------------------------------------------------------------------------------
 
 Tensor divide(const Tensor& a, const Tensor& b) {
-  return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "trunc") : at::div(a, b);
+  return at::isIntegralType(a.scalar_type(), false) ? whole_quotient(a, b, "trunc") : at::div(a, b);
 }
 
 // The result has the type of the base whatever that of the exponent.
@@ -157,9 +158,9 @@ Tensor power_of_base(const Tensor& a, const Tensor& b) {
 
 Kernel make_mod(const KernelRequest& request) {
   if (int_attribute(request.instruction, "fmod", 0) != 0) {
-    return make_binary<[](const Tensor& a, const Tensor& b) { return at::fmod(a, b); }>(request);
+    return make_binary<truncated_remainder>(request);
   }
-  return make_binary<[](const Tensor& a, const Tensor& b) { return at::remainder(a, b); }>(request);
+  return make_binary<floor_remainder>(request);
 }
 
 Kernel make_bitwise_not(const KernelRequest& request) {

@@ -5,12 +5,16 @@
 
 #include <cstdint>
 
+#include "runtime/integers.h"
+
 namespace berth::runtime::onnx {
 
-/// [batch, length, heads * size] as [batch, heads, length, size]; the latter stays.
+/// [batch, length, heads * size] as [batch, heads, length, size]; the latter stays. Throws Error(invalid_argument)
+/// where there are no heads, or parts of one.
 [[nodiscard]] inline at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
   if (x.dim() == 4) return x;
-  return x.reshape({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  const std::int64_t size = shared_out(x.size(2), "elements", heads, "heads");
+  return x.reshape({x.size(0), x.size(1), heads, size}).transpose(1, 2);
 }
 
 /// The other way round.

@@ -9,6 +9,7 @@
 #include "berth/error.h"
 #include "runtime/empty.h"
 #include "runtime/layouts.h"
+#include "runtime/integers.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -171,7 +172,7 @@ Kernel make_split(const KernelRequest& request) {
   return [axis, split_operand](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t length = x.size(normal_axis(axis, x.dim()));
-    const auto count = static_cast<std::int64_t>(out.size());
+    const auto count = static_cast<std::int64_t>(std::max<std::size_t>(out.size(), 1));
     const std::int64_t part = (length + count - 1) / count;
     const auto stated = split_operand.get(in);
     if (stated && stated->size() != out.size()) {
@@ -308,11 +309,12 @@ Kernel make_pad(const KernelRequest& request) {
 // --- blocks --------------------------------------------------------------------------------------
 
 Kernel make_depth_to_space(const KernelRequest& request) {
-  const std::int64_t block = int_attribute(request.instruction, "blocksize", 1);
+  const std::int64_t block = count_attribute(request.instruction, "blocksize", 1);
   const bool depth_first = text_attribute(request.instruction, "mode", "DCR") == "DCR";
   return [block, depth_first](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const std::int64_t n = x.size(0), c = x.size(1) / (block * block);
+    const std::int64_t n = x.size(0);
+    const std::int64_t c = shared_out(x.size(1), "channels", block * block, "pixels of a block");
     const std::int64_t h = x.size(2), w = x.size(3);
     const Tensor parts =
         depth_first ? at::reshape(x, {n, block, block, c, h, w}).permute({0, 3, 4, 1, 5, 2})
@@ -322,14 +324,15 @@ Kernel make_depth_to_space(const KernelRequest& request) {
 }
 
 Kernel make_space_to_depth(const KernelRequest& request) {
-  const std::int64_t block = int_attribute(request.instruction, "blocksize", 1);
+  const std::int64_t block = count_attribute(request.instruction, "blocksize", 1);
   const std::string mode = text_attribute(request.instruction, "mode", "DCR");
   if (mode != "DCR" && mode != "CRD") refuse_attribute("mode", mode);
   const bool depth_first = mode == "DCR";
   return [block, depth_first](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t n = x.size(0), c = x.size(1);
-    const std::int64_t h = x.size(2) / block, w = x.size(3) / block;
+    const std::int64_t h = shared_out(x.size(2), "rows", block, "rows of a block");
+    const std::int64_t w = shared_out(x.size(3), "columns", block, "columns of a block");
     const Ints order = depth_first ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4};
     const Tensor parts = at::reshape(x, {n, c, h, block, w, block}).permute(order);
     out[0].tensor = at::reshape(parts, {n, c * block * block, h, w});

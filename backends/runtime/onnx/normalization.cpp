@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/onnx/packed.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -118,14 +119,14 @@ Kernel make_instance_norm(const KernelRequest& request) {
 
 // Scale and bias are per group before opset 21.
 Kernel make_group_norm(const KernelRequest& request) {
-  const std::int64_t groups = int_attribute(request.instruction, "num_groups", 1);
+  const std::int64_t groups = count_attribute(request.instruction, "num_groups", 1);
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-5);
   return widened([groups, epsilon](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const auto to_channels = [&](const Tensor& values) {
-      return values.size(0) == x.size(1)
-                 ? values
-                 : at::repeat_interleave(values, x.size(1) / values.size(0), 0);
+      if (values.size(0) == x.size(1)) return values;
+      return at::repeat_interleave(
+          values, shared_out(x.size(1), "channels", values.size(0), "factors or summands"), 0);
     };
     out[0].tensor = at::group_norm(x, groups, to_channels(tensor_at(in, 1)),
                                    to_channels(tensor_at(in, 2)), epsilon);

@@ -79,10 +79,10 @@ Kernel packed_convolution(const Instruction& convolution, const ConvolutionConst
   }
   // A clone: contiguous() would leave windows of one element in an order that does not say where channels are.
   const Tensor weight = constants.weight.clone(at::MemoryFormat::ChannelsLast);
-  const c10::IValue packed = call(
-      *pack, {weight, constants.bias.defined() ? c10::IValue(constants.bias) : c10::IValue(),
-              windows.strides, padding, windows.dilations, int_attribute(convolution, "group", 1),
-              sizes, std::string(rectified ? "relu" : "none")});
+  const c10::IValue packed =
+      call(*pack, {weight, constants.bias.defined() ? c10::IValue(constants.bias) : c10::IValue(),
+                   windows.strides, padding, windows.dilations, groups_of(convolution), sizes,
+                   std::string(rectified ? "relu" : "none")});
   // LibTorch keeps what was packed, to save it in a file.
   weight.storage().set_data_ptr_noswap(at::DataPtr());
   return [run = *run, packed, margins](KernelContext&, Inputs in, Outputs out) {

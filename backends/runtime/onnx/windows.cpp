@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/error.h"
+#include "runtime/integers.h"
 
 namespace berth::runtime::onnx {
 
@@ -26,6 +27,10 @@ WindowAttributes window_attributes(const Instruction& op) {
   return made;
 }
 
+std::int64_t groups_of(const Instruction& convolution) {
+  return count_attribute(convolution, "group", 1);
+}
+
 Windows windows_over(const WindowAttributes& attributes, const Ints& kernel,
                      at::IntArrayRef spatial) {
   using AutoPad = WindowAttributes::AutoPad;
@@ -47,6 +52,7 @@ Windows windows_over(const WindowAttributes& attributes, const Ints& kernel,
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t stride = made.strides[i];
     if (stride < 1) throw Error(ErrorCode::invalid_argument, "a stride is less than 1");
+    if (made.kernel[i] < 1) throw Error(ErrorCode::invalid_argument, "a window is less than 1");
     const std::int64_t extent = (made.kernel[i] - 1) * made.dilations[i] + 1;
     std::int64_t before = pads[i], after = pads[i + rank];
     if (attributes.auto_pad == AutoPad::valid) before = after = 0;

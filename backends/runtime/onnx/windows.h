@@ -21,6 +21,9 @@ struct WindowAttributes {
 /// Throws Error(unsupported) for an auto_pad that is not known.
 [[nodiscard]] WindowAttributes window_attributes(const Instruction& op);
 
+/// The attribute `group`. Throws Error(unsupported) where it is below 1.
+[[nodiscard]] std::int64_t groups_of(const Instruction& convolution);
+
 /// The windows over an input of `spatial` sizes.
 struct Windows {
   Ints kernel;

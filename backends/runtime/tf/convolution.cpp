@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -24,7 +25,7 @@ struct Convolution {
   }
   /// Fewer channels in a filter than in the image mean groups.
   [[nodiscard]] std::int64_t groups(std::int64_t channels, const Ints& filter) const {
-    return depthwise ? channels : filter[2] > 0 ? channels / filter[2] : 1;
+    return depthwise ? channels : shared_out(channels, "channels", filter[2], "of a filter");
   }
   [[nodiscard]] Margins margins(const Ints& planes, const Ints& filter) const {
     return {sliding, planes[2], planes[3], filter[0], filter[1]};

@@ -1,6 +1,7 @@
 // One element of the output for each of the inputs, broadcast as NumPy does.
 #include <ATen/Functions.h>
 
+#include "runtime/integers.h"
 #include "runtime/power.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/support.h"
@@ -45,15 +46,15 @@ Tensor squared_difference(const Tensor& a, const Tensor& b) {
 
 /// Integers are divided towards zero.
 Tensor divide(const Tensor& a, const Tensor& b) {
-  return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "trunc") : at::div(a, b);
+  return at::isIntegralType(a.scalar_type(), false) ? whole_quotient(a, b, "trunc") : at::div(a, b);
 }
 /// TensorFlow rounds the quotient of real numbers. ATen's own is Python's, which takes 0.1 from 1 nine times.
 Tensor floor_divide(const Tensor& a, const Tensor& b) {
-  return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "floor")
+  return at::isIntegralType(a.scalar_type(), false) ? whole_quotient(a, b, "floor")
                                                     : at::floor(at::div(a, b));
 }
 Tensor truncate_divide(const Tensor& a, const Tensor& b) {
-  return at::div(a, b, "trunc");
+  return whole_quotient(a, b, "trunc");
 }
 Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
   return at::where(b == 0, at::zeros({}, a.options()), at::div(a, b));
@@ -165,7 +166,7 @@ constexpr KernelRow kRows[] = {
     {"Expm1", unary<expm1>},
     {"Floor", unary<at::floor>},
     {"FloorDiv", binary<floor_divide>},
-    {"FloorMod", binary<at::remainder>},
+    {"FloorMod", binary<floor_remainder>},
     {"Greater", binary<at::gt>},
     {"GreaterEqual", binary<at::ge>},
     {"Igamma", binary<at::special_gammainc>},
@@ -187,7 +188,7 @@ constexpr KernelRow kRows[] = {
     {"LogicalOr", binary<at::logical_or>},
     {"Maximum", binary<at::maximum>},
     {"Minimum", binary<at::minimum>},
-    {"Mod", binary<at::fmod>},
+    {"Mod", binary<truncated_remainder>},
     {"Mul", binary<at::mul>},
     {"MulNoNan", binary<multiply_or_zero>},
     {"Ndtri", unary<at::special_ndtri>},
@@ -218,7 +219,7 @@ constexpr KernelRow kRows[] = {
     {"Tan", unary<at::tan>},
     {"Tanh", unary<at::tanh>},
     {"TruncateDiv", binary<truncate_divide>},
-    {"TruncateMod", binary<at::fmod>},
+    {"TruncateMod", binary<truncated_remainder>},
     {"Xdivy", binary<divide_or_zero_of>},
     {"Xlog1py", binary<times_log1p>},
     {"Xlogy", binary<times_log>},

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/tf/scaling.h"
 
 namespace berth::runtime::tf {
@@ -190,6 +192,11 @@ Kernel make_space_to_batch(const KernelRequest& request) {
     const Ints block = blocks.get(in), margin = margins.get(in);
     const Tensor& x = tensor_at(in, 0);
     const std::size_t rank = block.size();
+    if (x.dim() <= static_cast<std::int64_t>(rank)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("blocks of ", rank, " dimensions are of ", x.dim(),
+                      " dimensions, one of which counts images"));
+    }
     Ints pads(2 * static_cast<std::size_t>(x.dim()), 0);
     for (std::size_t i = 0; i < rank; ++i) {
       const std::size_t last = 2 * (static_cast<std::size_t>(x.dim()) - 2 - i);
@@ -199,7 +206,8 @@ Kernel make_space_to_batch(const KernelRequest& request) {
     const Tensor padded = runtime::padded(x, pads);
     Ints shape = {x.size(0)}, order, rest = {0}, merged = {x.size(0)};
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t size = padded.size(static_cast<std::int64_t>(i) + 1) / block[i];
+      const std::int64_t size = shared_out(padded.size(static_cast<std::int64_t>(i) + 1),
+                                           "elements", block[i], "elements of a block");
       shape.insert(shape.end(), {size, block[i]});
       order.push_back(static_cast<std::int64_t>(2 * i + 2));
       rest.push_back(static_cast<std::int64_t>(2 * i + 1));
@@ -224,7 +232,7 @@ Kernel make_batch_to_space(const KernelRequest& request) {
     const Tensor& x = tensor_at(in, 0);
     const auto rank = static_cast<std::int64_t>(block.size());
     std::int64_t batch = x.size(0);
-    for (const std::int64_t size : block) batch /= size;
+    for (const std::int64_t size : block) batch = shared_out(batch, "images", size, "of a block");
     Ints shape = block, order = {rank}, merged = {batch};
     shape.push_back(batch);
     for (std::int64_t i = 0; i < rank; ++i) {

@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -107,12 +108,7 @@ Kernel make_split(const KernelRequest& request) {
     const Tensor& x = tensor_at(in, 1);
     const std::int64_t axis = normal_axis(input.one(in), x.dim());
     const auto parts = static_cast<std::int64_t>(out.size());
-    if (x.size(axis) % parts != 0) {
-      throw Error(ErrorCode::invalid_argument, std::to_string(x.size(axis)) +
-                                                   " elements cannot be split into " +
-                                                   std::to_string(parts) + " equal parts");
-    }
-    give(at::split(x, x.size(axis) / parts, axis), out);
+    give(at::split(x, shared_out(x.size(axis), "elements", parts, "parts"), axis), out);
   };
 }
 
@@ -210,10 +206,11 @@ void check_nhwc(const Instruction& op) {
 
 Kernel make_space_to_depth(const KernelRequest& request) {
   check_nhwc(request.instruction);
-  return [block = int_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
-                                                                       Outputs out) {
+  return [block = count_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
+                                                                         Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const std::int64_t rows = x.size(1) / block, columns = x.size(2) / block;
+    const std::int64_t rows = shared_out(x.size(1), "rows", block, "rows of a block");
+    const std::int64_t columns = shared_out(x.size(2), "columns", block, "columns of a block");
     out[0].tensor = x.reshape({x.size(0), rows, block, columns, block, x.size(3)})
                         .permute({0, 1, 3, 2, 4, 5})
                         .reshape({x.size(0), rows, columns, block * block * x.size(3)});
@@ -222,10 +219,11 @@ Kernel make_space_to_depth(const KernelRequest& request) {
 
 Kernel make_depth_to_space(const KernelRequest& request) {
   check_nhwc(request.instruction);
-  return [block = int_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
-                                                                       Outputs out) {
+  return [block = count_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
+                                                                         Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const std::int64_t channels = x.size(3) / (block * block);
+    const std::int64_t channels =
+        shared_out(x.size(3), "channels", block * block, "pixels of a block");
     out[0].tensor = x.reshape({x.size(0), x.size(1), x.size(2), block, block, channels})
                         .permute({0, 1, 3, 2, 4, 5})
                         .reshape({x.size(0), x.size(1) * block, x.size(2) * block, channels});

@@ -3,6 +3,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "runtime/integers.h"
 #include "runtime/tf/indices.h"
 #include "runtime/tf/variables.h"
 
@@ -74,7 +75,7 @@ void divide(const Tensor& rows, const Tensor& index, const Tensor& updates) {
   if (rows.is_floating_point() || rows.is_complex()) {
     rows.div_(divisors);
   } else {
-    rows.div_(divisors, "trunc");
+    rows.copy_(whole_quotient(rows, divisors, "trunc"));
   }
 }
 

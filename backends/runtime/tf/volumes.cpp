@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/empty.h"
+#include "runtime/integers.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -28,6 +29,7 @@ struct Volume {
     if (five.size() != 5 || five[0] != 1 || five[channels_last ? 4 : 1] != 1) {
       refuse_attribute(name, "not 1 for batch and channels");
     }
+    if (*std::min_element(first, first + 3) < 1) refuse_attribute(name, "below 1");
     return {first, first + 3};
   }
   [[nodiscard]] Tensor in_order(const Tensor& x) const {
@@ -75,6 +77,10 @@ Tensor as_weight(const Tensor& filter) {
 
 const Ints kNone = {0, 0, 0};
 
+std::int64_t groups(std::int64_t channels, std::int64_t of_filter) {
+  return shared_out(channels, "channels", of_filter, "of a filter");
+}
+
 /// (volumes, filter)
 Kernel make_convolution(const KernelRequest& request) {
   return [volume = Volume(request.instruction)](KernelContext&, Inputs in, Outputs out) {
@@ -83,7 +89,7 @@ Kernel make_convolution(const KernelRequest& request) {
     const Tensor padded = runtime::padded(x, volume.pads(sizes_of(x), sizes_of(filter)));
     out[0].tensor = volume.back(at::convolution(padded, weight_for(padded, as_weight(filter)),
                                                 c10::nullopt, volume.stride, kNone, volume.dilation,
-                                                false, kNone, x.size(1) / filter.size(3)));
+                                                false, kNone, groups(x.size(1), filter.size(3))));
   };
 }
 
@@ -93,7 +99,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Volume& volume, const Tensor& 
                                             bool of_input) {
   return at::convolution_backward(volume.in_order(gradient), padded, weight_for(padded, weight),
                                   c10::nullopt, volume.stride, kNone, volume.dilation, false, kNone,
-                                  padded.size(1) / weight.size(1), {of_input, !of_input, false});
+                                  groups(padded.size(1), weight.size(1)),
+                                  {of_input, !of_input, false});
 }
 
 Ints padded_shape(Ints shape, const Ints& pads) {

@@ -1,11 +1,13 @@
 // Operands that do not fit together: an error that says so, and no crash.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
+#include <string_view>
 
 #include "frontends/tf/text_graph.h"
 #include "step.h"
@@ -64,6 +66,8 @@ class Single {
 const std::string kSplits = attr("row_partition_types", "list { s: 'ROW_SPLITS' }");
 const std::string kRowIds =
     attr("row_partition_types", "list { s: 'FIRST_DIM_SIZE' s: 'VALUE_ROWIDS' }");
+const std::string kEachPixel = attr("strides", "list { i: 1 i: 1 i: 1 i: 1 }");
+const std::string kEachVoxel = attr("strides", "list { i: 1 i: 1 i: 1 i: 1 i: 1 }");
 const std::string kOneLevel =
     attr("OUTPUT_RAGGED_RANK", "i: 1") + attr("PARAMS_RAGGED_RANK", "i: 1");
 
@@ -148,6 +152,35 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
        kRowIds,
        {longs({-1, -1}), ones({2}), number(0), longs({1}), longs({0, 1})},
        "below 1"},
+      {"Split", kFloats, {longs({0}), ones({3})}, "3 elements are not divisible by 0 parts"},
+      {"Split",
+       kFloats + attr("num_split", "i: 2"),
+       {longs({0}), ones({3})},
+       "3 elements are not divisible by 2 parts"},
+      {"SpaceToDepth",
+       kFloats + attr("block_size", "i: 2"),
+       {ones({1, 3, 2, 1})},
+       "3 rows are not divisible by 2"},
+      {"Conv2D",
+       kFloats + kEachPixel,
+       {ones({1, 2, 2, 3}), ones({1, 1, 0, 2})},
+       "3 channels are not divisible by 0"},
+      {"Conv3D",
+       kFloats + kEachVoxel,
+       {ones({1, 1, 2, 2, 3}), ones({1, 1, 1, 0, 2})},
+       "3 channels are not divisible by 0"},
+      {"SpaceToBatchND",
+       kFloats,
+       {ones({1, 2, 1}), longs({0}), longs({0, 0}).reshape({1, 2})},
+       "2 elements are not divisible by 0"},
+      {"SpaceToBatchND",
+       kFloats,
+       {ones({4, 4}), longs({2, 2}), longs({0, 0, 0, 0}).reshape({2, 2})},
+       "blocks of 2 dimensions"},
+      {"BatchToSpaceND",
+       kFloats,
+       {ones({1, 2, 1}), longs({0}), longs({0, 0}).reshape({1, 2})},
+       "1 images are not divisible by 0"},
       {"StatelessRandomUniformInt",
        attr("dtype", "type: DT_INT64"),
        {longs({2}), longs({1, 2}), longs({3}), longs({3})},
@@ -157,6 +190,40 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
     CAPTURE(each.type);
     const Single op(each.type, each.attributes, each.operands.size());
     test::expect_error(ErrorCode::invalid_argument, {each.says}, [&] { op.run(each.operands); });
+  }
+}
+
+TEST_CASE("a block of no pixels and a window that stands still are refused while loading") {
+  const auto refuses = [](const char* type, const std::string& attributes, std::size_t inputs,
+                          const char* says) {
+    CAPTURE(type);
+    test::expect_error(ErrorCode::unsupported, {says},
+                       [&] { Single(type, kFloats + attributes, inputs); });
+  };
+  for (const char* const size : {"i: 0", "i: 4294967296"}) {
+    refuses("DepthToSpace", attr("block_size", size), 1, "attribute block_size");
+    refuses("SpaceToDepth", attr("block_size", size), 1, "attribute block_size");
+  }
+  refuses("Conv3D",
+          attr("strides", "list { i: 1 i: 0 i: 1 i: 1 i: 1 }") + attr("padding", "s: 'SAME'"), 2,
+          "attribute strides");
+}
+
+TEST_CASE("the least integer by -1 is itself, without a rest") {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const auto least32 = static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min());
+  for (const char* const type :
+       {"Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod", "TruncateMod"}) {
+    CAPTURE(type);
+    const bool is_rest = std::string_view(type).ends_with("Mod");
+    const Single op(type, attr("T", "type: DT_INT64"), 2);
+    const auto expected = [&](std::int64_t least) {
+      return is_rest ? longs({0, 0, 1}) : longs({least, -7, 3});
+    };
+    const at::Tensor a = longs({kLeast, 7, 7}), b = longs({-1, -1, 2});
+    CHECK(at::equal(op.run({a, b}), expected(kLeast)));
+    const at::Tensor narrow = longs({least32, 7, 7}).to(at::kInt);
+    CHECK(at::equal(op.run({narrow, b.to(at::kInt)}).to(at::kLong), expected(least32)));
   }
 }
 

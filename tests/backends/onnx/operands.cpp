@@ -1,0 +1,132 @@
+// Attributes and operands that do not fit together: an error that says so, and no crash.
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "backends/onnx/values.h"
+#include "berth/error.h"
+#include "frontends/onnx/model_text.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+onnx::TensorProto ones(const std::vector<std::int64_t>& shape) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  std::int64_t count = 1;
+  for (const std::int64_t dim : shape) {
+    tensor.add_dims(dim);
+    count *= dim;
+  }
+  for (std::int64_t i = 0; i < count; ++i) tensor.add_float_data(1);
+  return tensor;
+}
+
+/// y of a graph of ops, given x.
+runtime::Value computed(const std::string& graph, const onnx::TensorProto& x, int opset = 23) {
+  ModelFolder models;
+  const CpuModel model(models.save(parse_graph(graph, opset)));
+  return model.run({value_of(x)}).at(0);
+}
+
+/// A graph of ops that make y of x, which has these dimensions.
+std::string graph_of(const std::string& ops, const std::vector<std::int64_t>& x) {
+  std::string dims;
+  for (const std::int64_t dim : x) dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+  return "g (float[" + dims + "] x) => (y) { " + ops + " }";
+}
+std::string ints(const std::string& name, const std::string& type, const std::string& values) {
+  return name + " = Constant<value = int64" + type + " {" + values + "}>() ";
+}
+std::string reals(const std::string& name, const std::string& type, const std::string& values) {
+  return name + " = Constant<value = float" + type + " {" + values + "}>() ";
+}
+
+TEST_CASE("operands that do not fit together are refused, and what is wrong with them is said") {
+  struct Case {
+    std::string ops;
+    std::vector<std::int64_t> x;
+    const char* says;
+  };
+  const std::vector<Case> cases = {
+      {"y = DepthToSpace<blocksize = 0>(x)", {1, 4, 1, 1}, "blocksize is 0"},
+      {"y = DepthToSpace<blocksize = 4294967296>(x)", {1, 4, 1, 1}, "blocksize is 4294967296"},
+      {"y = SpaceToDepth<blocksize = 0>(x)", {1, 1, 2, 2}, "blocksize is 0"},
+      {"y = SpaceToDepth<blocksize = 2>(x)", {1, 1, 3, 2}, "3 rows are not divisible by 2"},
+      {reals("w", "[1,1,1,1]", "1") + "y = Conv<group = 0>(x, w)", {1, 1, 2, 2}, "group is 0"},
+      {reals("w", "[1,1,1,1]", "1") + "y = ConvTranspose<group = 0>(x, w)",
+       {1, 1, 2, 2},
+       "group is 0"},
+      {reals("w", "[1,1,1,1]", "1") + reals("o", "[1,2,1,1]", "0, 0") +
+           "y = DeformConv<group = 0>(x, w, o)",
+       {1, 1, 1, 1},
+       "group is 0"},
+      {reals("w", "[1,1,1,1]", "1") + reals("o", "[1,2,1,1]", "0, 0") +
+           "y = DeformConv<offset_group = 0>(x, w, o)",
+       {1, 1, 1, 1},
+       "offset_group is 0"},
+      {reals("w", "[1,1,1,1]", "1") + reals("o", "[1,2,1,1]", "0, 0") +
+           "y = DeformConv<group = 2>(x, w, o)",
+       {1, 1, 1, 1},
+       "1 channels are not divisible by 2 groups"},
+      {ints("i", "[2]", "2, 2") + ints("b", "[2]", "0, 0") + "y = Col2Im(x, i, b)",
+       {1, 4, 4},
+       "a window"},
+      {ints("i", "[2]", "2, 2") + ints("b", "[2]", "1, 3") +
+           "y = Col2Im<pads = [0, 1, 0, 0]>(x, i, b)",
+       {1, 4, 2},
+       "4 rows are not divisible by 3"},
+      {reals("s", "[0]", "") + reals("t", "[0]", "") +
+           "y = GroupNormalization<num_groups = 1>(x, s, t)",
+       {1, 2, 1},
+       "2 channels are not divisible by 0"},
+      {reals("s", "[2]", "1, 1") + "y = GroupNormalization<num_groups = 0>(x, s, s)",
+       {1, 2, 1},
+       "num_groups is 0"},
+      {"y = com.microsoft.MultiHeadAttention<num_heads = 2>(x, x, x)",
+       {1, 2, 3},
+       "3 elements are not divisible by 2"},
+      {"k = Constant<value = float[1,0,2,2] {}>() y = Attention(x, k, k)",
+       {1, 2, 2, 2},
+       "2 heads of queries"},
+      {"y = Attention(x, x, x)", {1, 2, 4, 1, 1}, "not divisible by 0 heads"},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.ops);
+    std::string said;
+    try {
+      static_cast<void>(computed(graph_of(each.ops, each.x), ones(each.x)));
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    CHECK_MESSAGE(said.find(each.says) != std::string::npos, said);
+  }
+}
+
+TEST_CASE("the least integer by -1 is itself, without a rest") {
+  onnx::TensorProto a, zeros;
+  for (onnx::TensorProto* const tensor : {&a, &zeros}) {
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(2);
+  }
+  a.add_int64_data(std::numeric_limits<std::int64_t>::min());
+  a.add_int64_data(7);
+  zeros.add_int64_data(0);
+  zeros.add_int64_data(1);
+  const auto y = [&](const std::string& op) {
+    return computed(
+        "g (int64[2] x) => (int64[2] y) { b = Constant<value = int64[2] {-1, 2}>() y = " + op +
+            "(x, b) }",
+        a);
+  };
+  CHECK(difference(value_of(zeros), y("Mod"), {}) == "");
+  CHECK(difference(value_of(zeros), y("Mod<fmod = 1>"), {}) == "");
+  a.set_int64_data(1, 6);
+  onnx::TensorProto quotient = a;
+  quotient.set_int64_data(1, 3);
+  CHECK(difference(value_of(quotient), y("Div"), {}) == "");
+}
+
+}  // namespace
+}  // namespace berth::test
