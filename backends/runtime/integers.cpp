@@ -44,6 +44,18 @@ std::int64_t shared_out(std::int64_t total, std::string_view what, std::int64_t 
   return total / parts;
 }
 
+void check_within(const Tensor& numbers, std::int64_t least, std::int64_t most,
+                  std::string_view what) {
+  if (!numbers.is_cpu() || numbers.numel() == 0) return;
+  const auto [low, high] = at::aminmax(numbers);
+  for (const Tensor& end : {low, high}) {
+    const auto number = end.item<std::int64_t>();
+    if (number >= least && number <= most) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat(what, " ", number, " is not between ", least, " and ", most));
+  }
+}
+
 Tensor whole_quotient(const Tensor& a, const Tensor& b, const char* rounding) {
   const Tensor flipped = minus_ones(a, b);
   if (!flipped.defined()) return at::div(a, b, rounding);

@@ -21,6 +21,11 @@ namespace berth::runtime {
 [[nodiscard]] std::int64_t shared_out(std::int64_t total, std::string_view what, std::int64_t parts,
                                       std::string_view by);
 
+/// Throws Error(invalid_argument), such as "index 4 is not between 0 and 3", where a number is not in [least, most].
+/// Numbers on a GPU are not read: that waits for it.
+void check_within(const at::Tensor& numbers, std::int64_t least, std::int64_t most,
+                  std::string_view what);
+
 // --- element by element: as ATen's own, and the least integer by -1 is itself, without a rest -------
 
 /// `rounding`: "trunc" or "floor".

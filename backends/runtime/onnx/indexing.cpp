@@ -1,7 +1,9 @@
 // Ops that pick or place elements by index.
 #include <ATen/Functions.h>
+#include <c10/util/accumulate.h>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -33,12 +35,11 @@ Kernel make_gather_elements(const KernelRequest& request) {
   };
 }
 
-// The last dimension of `index` holds positions in dimensions [from, ...) of `x`.
-std::vector<c10::optional<Tensor>> positions(const Tensor& x, const Tensor& index,
-                                             std::int64_t from) {
+// The last dimension of `index` holds positions, a dimension each, which ATen counts and checks.
+std::vector<c10::optional<Tensor>> positions(const Tensor& index) {
   std::vector<c10::optional<Tensor>> indices;
   for (std::int64_t i = 0; i < index.size(-1); ++i) {
-    indices.emplace_back(from_front(at::select(index, -1, i), x.size(from + i)));
+    indices.emplace_back(at::select(index, -1, i).to(at::kLong));
   }
   return indices;
 }
@@ -58,7 +59,7 @@ Kernel make_gather_nd(const KernelRequest& request) {
       shape[static_cast<std::size_t>(i)] = x.size(i);
       indices.emplace_back(at::arange(x.size(i), x.options().dtype(at::kLong)).reshape(shape));
     }
-    for (auto& position : positions(x, index, batches)) indices.push_back(std::move(position));
+    for (auto& position : positions(index)) indices.push_back(std::move(position));
     out[0].tensor = at::index(x, as_list(std::move(indices)));
   };
 }
@@ -100,12 +101,15 @@ Kernel make_scatter_nd(const KernelRequest& request) {
     const Tensor& index = tensor_at(in, 1);
     const Tensor& update = tensor_at(in, 2);
     const std::int64_t depth = index.size(-1);
-    Tensor row = at::zeros({}, index.options().dtype(at::kLong));  // flat index of the first parts
-    std::int64_t rest = 1;
-    for (std::int64_t i = depth; i < x.dim(); ++i) rest *= x.size(i);
-    for (std::int64_t i = 0; i < depth; ++i) {
-      row = at::add(at::mul(row, x.size(i)), from_front(at::select(index, -1, i), x.size(i)));
+    if (depth > x.dim()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("an index of ", depth, " dimensions points into a tensor of ", x.dim()));
     }
+    const auto outer = x.sizes().slice(0, static_cast<std::size_t>(depth));
+    const std::int64_t rest = c10::multiply_integers(x.sizes().slice(outer.size()));
+    // Rows are picked from all there are: sums alone would take an index beyond its dimension for one of the next.
+    Tensor row = at::arange(c10::multiply_integers(outer), index.options().dtype(at::kLong));
+    row = depth > 0 ? at::index(row.reshape(outer), as_list(positions(index))) : row;
     const Tensor within = at::arange(rest, row.options());
     const Tensor flat = at::add(at::mul(row.reshape({-1, 1}), rest), within).reshape({-1});
     out[0].tensor =

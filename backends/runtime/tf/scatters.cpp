@@ -22,7 +22,10 @@ Tensor linear_indices(const Tensor& indices, const Ints& shape) {
   const Tensor numbers = indices.to(at::kLong);
   Tensor linear = at::zeros(indices.sizes().slice(0, indices.dim() - 1), numbers.options());
   for (std::int64_t i = 0; i < indices.size(-1); ++i) {
-    linear = linear * shape.at(static_cast<std::size_t>(i)) + numbers.select(-1, i);
+    const std::int64_t length = shape.at(static_cast<std::size_t>(i));
+    const Tensor along = numbers.select(-1, i);
+    check_within(along, 0, length - 1, "index");
+    linear = linear * length + along;
   }
   return linear;
 }

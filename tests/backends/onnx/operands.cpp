@@ -49,7 +49,16 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
     std::vector<std::int64_t> x;
     const char* says;
   };
+  const std::string update = reals("u", "[1]", "9");
   const std::vector<Case> cases = {
+      {ints("i", "[1,2]", "4, -5") + update + "y = ScatterND(x, i, u)",
+       {4, 4},
+       "index 4 is out of bounds"},
+      {ints("i", "[1,2]", "0, -5") + update + "y = ScatterND(x, i, u)",
+       {4, 4},
+       "index -5 is out of bounds"},
+      {ints("i", "[1,3]", "0, 0, 0") + update + "y = ScatterND(x, i, u)", {4, 4}, "an index of 3"},
+      {ints("i", "[1,2]", "0, -5") + "y = GatherND(x, i)", {4, 4}, "index -5 is out of bounds"},
       {"y = DepthToSpace<blocksize = 0>(x)", {1, 4, 1, 1}, "blocksize is 0"},
       {"y = DepthToSpace<blocksize = 4294967296>(x)", {1, 4, 1, 1}, "blocksize is 4294967296"},
       {"y = SpaceToDepth<blocksize = 0>(x)", {1, 1, 2, 2}, "blocksize is 0"},
@@ -102,6 +111,17 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
     }
     CHECK_MESSAGE(said.find(each.says) != std::string::npos, said);
   }
+}
+
+TEST_CASE("indices count from the end in every dimension") {
+  const auto y = computed(graph_of(ints("i", "[2,2]", "-1, 0, 1, -2") + reals("u", "[2]", "5, 6") +
+                                       "y = ScatterND(x, i, u)",
+                                   {2, 3}),
+                          ones({2, 3}));
+  onnx::TensorProto expected = ones({2, 3});
+  expected.set_float_data(3, 5);
+  expected.set_float_data(4, 6);
+  CHECK(difference(value_of(expected), y, {}) == "");
 }
 
 TEST_CASE("the least integer by -1 is itself, without a rest") {
