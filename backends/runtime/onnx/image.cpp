@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "runtime/integers.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -168,7 +169,9 @@ Kernel make_roi_align(const KernelRequest& request) {
   return widened([options](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::vector<double> rois = numbers_of(tensor_at(in, 1));
-    const Ints batches = ints_of(tensor_at(in, 2));
+    const Tensor images = tensor_at(in, 2).cpu();
+    check_within(images, 0, x.size(0) - 1, "batch index");
+    const Ints batches = ints_of(images);
     std::vector<Tensor> results;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       results.push_back(align_roi(x.select(0, batches[i]), &rois.at(4 * i + 3) - 3, options));

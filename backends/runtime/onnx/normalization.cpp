@@ -193,7 +193,7 @@ Kernel make_lrn(const KernelRequest& request) {
   const double alpha = float_attribute(op, "alpha", 1e-4);
   const double beta = float_attribute(op, "beta", 0.75);
   const double bias = float_attribute(op, "bias", 1);
-  const std::int64_t size = int_attribute(op, "size", 1);
+  const std::int64_t size = count_attribute(op, "size", 1);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t channels = x.size(1);

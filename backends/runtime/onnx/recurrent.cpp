@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "berth/error.h"
+#include "runtime/integers.h"
 #include "runtime/onnx/activations.h"
 #include "runtime/onnx/quantized.h"
 #include "runtime/onnx/support.h"
@@ -173,7 +174,10 @@ struct Recurrent {
     Options sized = options;
     sized.hidden = tensor_at(in, 2).size(options.quantizes ? 1 : 2);
     Tensor lengths = optional_at(in, 4);
-    if (lengths.defined()) lengths = lengths.to(x.device());
+    if (lengths.defined()) {
+      check_within(lengths, 0, x.size(0), "sequence length");
+      lengths = lengths.to(x.device());
+    }
     std::vector<DirectionResult> results;
     const std::int64_t directions = (forward ? 1 : 0) + (backward ? 1 : 0);
     for (std::int64_t d = 0; d < directions; ++d) {

@@ -7,6 +7,7 @@
 
 #include "berth/error.h"
 #include "berth/sdk/ops/lengths.h"
+#include "berth/support/text.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -237,9 +238,17 @@ Kernel make_resize(const KernelRequest& request) {
       axis.length = x.size(axis.axis);
       if (!sizes.empty()) {
         axis.size = sizes.at(i);
+        if (axis.size < 0) {
+          throw Error(ErrorCode::invalid_argument,
+                      cat("its size of axis ", axis.axis, " is ", axis.size));
+        }
         axis.scale = static_cast<float>(axis.size) / static_cast<float>(axis.length);
       } else {
         axis.scale = static_cast<float>(scales.at(i));
+        if (!(axis.scale > 0) || std::isinf(axis.scale)) {
+          throw Error(ErrorCode::invalid_argument, cat("its scale of axis ", axis.axis, " is ",
+                                                       scales[i], "; give a finite one above 0"));
+        }
         axis.size = static_cast<std::int64_t>(ops::onnx::scaled_length(axis.length, axis.scale));
       }
       if (roi.size() == 2 * over.size()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/tensors.h"
@@ -83,6 +84,9 @@ Kernel make_range(const KernelRequest& /*request*/) {
     if (step.toDouble() == 0) throw Error(ErrorCode::invalid_argument, "the step is 0");
     const double length =
         std::ceil((tensor_at(in, 1).item().toDouble() - start.item().toDouble()) / step.toDouble());
+    if (!(length < 0x1p63)) {
+      throw Error(ErrorCode::invalid_argument, cat("a range cannot have ", length, " elements"));
+    }
     const auto count = static_cast<std::int64_t>(std::max(0.0, length));
     const auto options = start.options().device(context.device);
     const Tensor index = at::arange(count, options);

@@ -50,6 +50,8 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
     const char* says;
   };
   const std::string update = reals("u", "[1]", "9");
+  const std::string weights = reals("w", "[1,3,1]", "1, 1, 1") + reals("r", "[1,3,1]", "1, 1, 1");
+  const std::string region = reals("r", "[1,4]", "0, 0, 1, 1");
   const std::vector<Case> cases = {
       {ints("i", "[1,2]", "4, -5") + update + "y = ScatterND(x, i, u)",
        {4, 4},
@@ -93,6 +95,27 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
       {reals("s", "[2]", "1, 1") + "y = GroupNormalization<num_groups = 0>(x, s, s)",
        {1, 2, 1},
        "num_groups is 0"},
+      {"y = LRN<size = 0>(x)", {1, 1, 2, 2}, "size is 0"},
+      {reals("s", "[1]", "-2") + "y = Resize(x, , s)", {2}, "its scale of axis 0 is -2"},
+      {reals("one", "[1]", "1") + reals("zero", "[1]", "0") +
+           "s = Div(one, zero) y = Resize(x, , s)",
+       {2},
+       "its scale of axis 0 is inf"},
+      {ints("s", "[1]", "-1") + "y = Resize(x, , , s)", {2}, "its size of axis 0 is -1"},
+      {"a = Constant<value = float {0}>() b = Constant<value = float {1}>() e = Div(a, a) r = "
+       "Range(a, e, b) y = "
+       "Add(x, r)",
+       {1},
+       "a range cannot have"},
+      {weights + "b = Constant<value = int32[1] {99}>() n, y = GRU<hidden_size = 1>(x, w, r, , b)",
+       {3, 1, 1},
+       "sequence length 99 is not between 0 and 3"},
+      {weights + "b = Constant<value = int32[1] {-7}>() n, y = GRU<hidden_size = 1>(x, w, r, , b)",
+       {3, 1, 1},
+       "sequence length -7 is not between 0 and 3"},
+      {region + ints("i", "[1]", "-1") + "y = RoiAlign(x, r, i)",
+       {1, 1, 2, 2},
+       "batch index -1 is not between 0"},
       {"y = com.microsoft.MultiHeadAttention<num_heads = 2>(x, x, x)",
        {1, 2, 3},
        "3 elements are not divisible by 2"},
