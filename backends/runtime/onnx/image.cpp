@@ -94,22 +94,26 @@ struct Samples {
 
 Samples samples_of(double start, double bin, std::int64_t bins, std::int64_t per_bin,
                    std::int64_t length, const Tensor& like) {
-  Ints low, high, inside;
-  std::vector<double> share;
-  for (std::int64_t i = 0; i < bins * per_bin; ++i) {
+  // ATen's memory says so where there is not enough.
+  const Tensor low = at::empty({bins, per_bin}, at::kLong), high = at::empty_like(low);
+  const Tensor share = at::empty({bins, per_bin}, at::kDouble), inside = at::empty_like(share);
+  for (std::int64_t i = 0; i < low.numel(); ++i) {
     double at = start + (static_cast<double>(i / per_bin) +
                          (static_cast<double>(i % per_bin) + 0.5) / static_cast<double>(per_bin)) *
                             bin;
-    inside.push_back(at >= -1 && at <= static_cast<double>(length) ? 1 : 0);
+    inside.data_ptr<double>()[i] = at >= -1 && at <= static_cast<double>(length) ? 1 : 0;
     at = std::clamp(at, 0.0, static_cast<double>(length - 1));
-    low.push_back(static_cast<std::int64_t>(at));
-    high.push_back(std::min(low.back() + 1, length - 1));
-    share.push_back(at - static_cast<double>(low.back()));
+    const auto below = static_cast<std::int64_t>(at);
+    low.data_ptr<std::int64_t>()[i] = below;
+    high.data_ptr<std::int64_t>()[i] = std::min(below + 1, length - 1);
+    share.data_ptr<double>()[i] = at - static_cast<double>(below);
   }
-  const auto device = like.device();
-  return {at::tensor(low, at::kLong).to(device), at::tensor(high, at::kLong).to(device),
-          at::tensor(share, at::kDouble).to(like.options()),
-          at::tensor(inside, at::kLong).to(like.options())};
+  const auto given = [&](const Tensor& numbers, const at::TensorOptions& options) {
+    return numbers.reshape({-1}).to(options);
+  };
+  const at::TensorOptions whole = like.options().dtype(at::kLong);
+  return {given(low, whole), given(high, whole), given(share, like.options()),
+          given(inside, like.options())};
 }
 
 /// Interpolates. With `corners`, what the lower and the higher neighbour add to a sample stay apart, one

@@ -7,9 +7,10 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/empty.h"
-#include "runtime/layouts.h"
 #include "runtime/integers.h"
+#include "runtime/layouts.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -246,19 +247,26 @@ Kernel make_tile(const KernelRequest& request) {
 // The source of each element of the padded axis.
 Tensor source_of_padding(std::int64_t length, std::int64_t before, std::int64_t after,
                          const std::string& mode, at::Device device) {
-  Ints from;
-  for (std::int64_t i = -before; i < length + after; ++i) {
+  if (length == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("an axis without elements has none to pad it with in mode ", mode));
+  }
+  // ATen's memory says so where there is not enough.
+  const Tensor from = at::empty({before + length + after}, at::kLong);
+  auto* const to = from.data_ptr<std::int64_t>();
+  for (std::int64_t k = 0; k < from.numel(); ++k) {
+    const std::int64_t i = k - before;
     if (mode == "edge") {
-      from.push_back(std::clamp<std::int64_t>(i, 0, length - 1));
+      to[k] = std::clamp<std::int64_t>(i, 0, length - 1);
     } else if (mode == "wrap") {
-      from.push_back((i % length + length) % length);
+      to[k] = (i % length + length) % length;
     } else {  // reflect
       const std::int64_t period = std::max<std::int64_t>(2 * (length - 1), 1);
       const std::int64_t at = (i % period + period) % period;
-      from.push_back(std::min(at, period - at) % std::max<std::int64_t>(length, 1));
+      to[k] = std::min(at, period - at) % length;
     }
   }
-  return at::tensor(from).to(device);
+  return from.to(device);
 }
 
 Tensor pad(const Tensor& x, const Ints& axes, const Ints& pads, const std::string& mode,

@@ -88,6 +88,11 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
            "y = Col2Im<pads = [0, 1, 0, 0]>(x, i, b)",
        {1, 4, 2},
        "4 rows are not divisible by 3"},
+      {ints("p", "[2]", "1, 1") + "y = Pad<mode = \"wrap\">(x, p)", {0}, "without elements"},
+      {ints("p", "[2]", "1, 1") + "y = Pad<mode = \"edge\">(x, p)", {0}, "without elements"},
+      {ints("p", "[2]", "0, 4611686018427387904") + "y = Pad<mode = \"edge\">(x, p)",
+       {2},
+       "overflow"},
       {reals("s", "[0]", "") + reals("t", "[0]", "") +
            "y = GroupNormalization<num_groups = 1>(x, s, t)",
        {1, 2, 1},
@@ -116,6 +121,10 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
       {region + ints("i", "[1]", "-1") + "y = RoiAlign(x, r, i)",
        {1, 1, 2, 2},
        "batch index -1 is not between 0"},
+      {region + ints("i", "[1]", "0") +
+           "y = RoiAlign<sampling_ratio = 9007199254740992, output_height = 1024>(x, r, i)",
+       {1, 1, 2, 2},
+       "overflow"},
       {"y = com.microsoft.MultiHeadAttention<num_heads = 2>(x, x, x)",
        {1, 2, 3},
        "3 elements are not divisible by 2"},
