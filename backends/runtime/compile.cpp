@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "runtime/computing.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
@@ -55,7 +56,7 @@ Compiled compile(const Program& program, const KernelRegistry& registry) {
       if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);
       compiled.kernels[i] = registry.make({program, instruction, registry});
     } catch (const std::exception& error) {
-      compiled.obstacles.push_back({op, error.what()});
+      compiled.obstacles.push_back({op, said_by(error)});
     }
   }
   return compiled;

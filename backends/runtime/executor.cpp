@@ -1,7 +1,5 @@
 #include "runtime/executor.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -274,7 +272,7 @@ void Executor::Impl::run_device(DeviceId device) {
     } catch (const std::exception& error) {
       fail(std::make_exception_ptr(
           Error(ErrorCode::execution,
-                "device " + cluster_.device(device).name + " failed: " + error.what())));
+                "device " + cluster_.device(device).name + " failed: " + said_by(error))));
       return false;
     }
   };
@@ -418,10 +416,10 @@ void Executor::Impl::call(DeviceId device, Step::Lane&, std::uint32_t op,
                       error.code() == ErrorCode::cancelled ||
                       error.code() == ErrorCode::unsupported;
     throw op_error(device, op, inputs, kept ? error.code() : ErrorCode::execution, error.what());
-  } catch (const c10::Error& error) {
-    throw op_error(device, op, inputs, ErrorCode::execution, error.what_without_backtrace());
+  } catch (const std::bad_alloc& error) {
+    throw op_error(device, op, inputs, ErrorCode::out_of_memory, said_by(error));
   } catch (const std::exception& error) {
-    throw op_error(device, op, inputs, ErrorCode::execution, error.what());
+    throw op_error(device, op, inputs, ErrorCode::execution, said_by(error));
   }
 }
 
@@ -527,7 +525,7 @@ std::exception_ptr Executor::Impl::transfer_error(std::uint32_t message,
     return std::make_exception_ptr(
         Error(full ? cause.code() : ErrorCode::execution, transfer + cause.what()));
   } catch (const std::exception& cause) {
-    return std::make_exception_ptr(Error(ErrorCode::execution, transfer + cause.what()));
+    return std::make_exception_ptr(Error(ErrorCode::execution, transfer + said_by(cause)));
   } catch (...) {
     return error;
   }

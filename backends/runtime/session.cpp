@@ -258,7 +258,7 @@ void DeviceSession::compute(OpId constant) {
     } catch (const std::exception& error) {
       throw Error(ErrorCode::execution, "op '" + graph.op_name(op) + "' (" + graph.op_type(op) +
                                             "), which is computed once, failed with inputs " +
-                                            describe(inputs) + ": " + error.what());
+                                            describe(inputs) + ": " + said_by(error));
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (instruction.outputs[i] == kNoValue) continue;

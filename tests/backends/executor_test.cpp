@@ -399,6 +399,35 @@ TEST_CASE("a constant that cannot be computed is named") {
   expect_error(ErrorCode::execution, {"'bad'", "computed once", "no"}, [&] { rig.run({0, 0}); });
 }
 
+TEST_CASE("what LibTorch cannot compute once is told in a sentence, without addresses") {
+  TestProgram program;
+  const OpId bad =
+      program.add("bad", {}, [](KernelContext&, std::span<const Value>, std::span<Value>) {
+        static_cast<void>(at::ones({4}).matmul(at::ones({5, 5})));
+      });
+  program.add("a", {bad}, sum(1));
+  Rig<> rig(program, 1, {}, kNoLimit, {Graph::Constant::made, Graph::Constant::no});
+  std::string said;
+  try {
+    rig.run({0, 0});
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  CHECK(said.find("'bad'") != std::string::npos);
+  CHECK_MESSAGE(said.find("cannot be multiplied") != std::string::npos, said);
+  CHECK(said.find("Exception raised from") == std::string::npos);
+}
+
+TEST_CASE("memory that the system refuses an op is told with the op") {
+  TestProgram program;
+  program.add("broken", {}, [](KernelContext&, std::span<const Value>, std::span<Value>) {
+    throw std::bad_alloc();
+  });
+  Rig<> rig(program, 1);
+  expect_error(ErrorCode::out_of_memory, {"'broken' (Test)", "the machine has no room"},
+               [&] { rig.run({0}); });
+}
+
 TEST_CASE("an op that fails is named with its device and the shapes of its inputs") {
   TestProgram program;
   bool fails = true;
