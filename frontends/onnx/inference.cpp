@@ -203,8 +203,9 @@ std::int64_t Inference::count_trips(const Body& body, std::vector<Type> inputs) 
 std::int64_t Inference::trips_of(const NodeContext& op, const std::vector<Type>& inputs) {
   std::int64_t trips = kUnknownDim;
   if (const auto stated = op.integers(0); stated && stated->size() == 1) {
-    // A huge count stands for "until the condition fails".
-    if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
+    // A huge count stands for "until the condition fails", one below 0 for none.
+    const std::int64_t count = std::max<std::int64_t>(stated->front(), 0);
+    if (count < std::int64_t{1} << 31) trips = count;
   }
   // A condition that is false from the start.
   if (op.has(1) && op.in(1).content_size() == 1 && op.in(1).element(0) == 0) trips = 0;

@@ -45,6 +45,19 @@ TEST_CASE("a Loop is counted by its condition, where what that reads is known") 
   }
 }
 
+TEST_CASE("a Loop whose count is below 0 does not run") {
+  onnx::ModelProto model = loop_while("j = Add(i, one) go = Less(j, end)");
+  model.mutable_graph()->mutable_node(0)->set_input(0, "count");
+  onnx::TensorProto& count = *model.mutable_graph()->add_initializer();
+  count.set_name("count");
+  count.set_data_type(onnx::TensorProto::INT64);
+  count.add_int64_data(-5);
+  ModelFolder models;
+  const LoadedModel loaded = models.load(model);
+  CHECK(trips(loaded) == 0);
+  CHECK_FALSE(has_note(loaded, "number of iterations"));
+}
+
 TEST_CASE("a Loop of which nobody knows how often it runs is counted as the user says") {
   ModelFolder models;
   const onnx::ModelProto by_data =
