@@ -19,6 +19,9 @@ namespace {
   throw Error(code, cat(path.string(), ": ", action, ": ", std::generic_category().message(error)));
 }
 
+/// Bytes of a pipe or a device, some of which never end.
+constexpr std::size_t kMostOfStream = std::size_t{256} << 20;
+
 /// Closes the file however the scope is left.
 class Descriptor {
  public:
@@ -108,6 +111,11 @@ std::string read_file(const std::filesystem::path& path) {
     }
     if (count == 0) return content;
     content.append(buffer, static_cast<std::size_t>(count));
+    if (!S_ISREG(info.st_mode) && content.size() > kMostOfStream) {
+      throw Error(ErrorCode::io,
+                  cat(path.string(), ": gives more than ", kMostOfStream >> 20,
+                      " MiB and is no regular file; write it to a file, and name that"));
+    }
   }
 }
 

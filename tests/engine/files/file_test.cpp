@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <string>
 
 #include "berth/files.h"
 #include "berth/sdk/gzip.h"
@@ -102,6 +103,16 @@ TEST_CASE("write_file and read_file") {
     if (!std::filesystem::exists("/dev/full")) return;
     test::expect_error(ErrorCode::io, {"/dev/full", "No space left"},
                        [&] { write_file("/dev/full", "x"); });
+  }
+  SUBCASE("what never ends is no file, and a pipe is read to its end") {
+    test::expect_error(ErrorCode::io, {"/dev/zero", "256 MiB", "no regular file"},
+                       [] { static_cast<void>(read_file("/dev/zero")); });
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::write(ends[1], "piped", 5) == 5);
+    ::close(ends[1]);
+    CHECK(read_file("/proc/self/fd/" + std::to_string(ends[0])) == "piped");
+    ::close(ends[0]);
   }
   SUBCASE("reading what is not there, or a folder") {
     test::expect_error(ErrorCode::not_found, {"a.json"},
