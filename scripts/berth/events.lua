@@ -8,6 +8,7 @@
 local bit = require "bit"
 local ffi = require "ffi"
 local files = require "berth.files"
+local known = require "berth.known"
 local processes = require "berth.processes"
 
 local events = {}
@@ -175,4 +176,6 @@ function events.csv(path, columns, last)
   return log
 end
 
-return events
+return known.arguments(events, "events", {
+  tensorboard = "path: string, last: number?", csv = "path: string, columns: table, last: number?",
+})

@@ -81,6 +81,41 @@ function known.options(given, defaults)
   return options
 end
 
+-- Raises where an argument is of another type; errors are those of the caller's caller.
+local function check_argument(what, value, wanted)
+  local kind = wanted == "numbers" and "table" or wanted
+  if type(value) ~= kind then error(("%s: %s expected, got %s"):format(what, kind, type(value)), 3) end
+  for i, each in ipairs(wanted == "numbers" and value or {}) do
+    if type(each) ~= "number" then
+      error(("%s: entry %d: number expected, got %s"):format(what, i, type(each)), 3)
+    end
+  end
+end
+
+-- Lets functions of a module refuse arguments of another type, by name.
+--   ARGS    of, what  the module; how it is called: "berth.tables"
+--           wanted    by function: "values: numbers, share: number?", its arguments in order. numbers: a table of them;
+--                     ?: may be left out
+--   RETURN  the module
+function known.arguments(of, what, wanted)
+  for name, list in pairs(wanted) do
+    local arguments, call = {}, of[name]
+    for argument, kind, optional in list:gmatch "([%w_]+): (%w+)(%??)" do
+      arguments[#arguments + 1] = { name = argument, kind = kind, optional = optional ~= "" }
+    end
+    of[name] = function(...)
+      for i, each in ipairs(arguments) do
+        local value = (select(i, ...))
+        if value ~= nil or not each.optional then
+          check_argument(("%s.%s: argument %d (%s)"):format(what, name, i, each.name), value, each.kind)
+        end
+      end
+      return call(...)
+    end
+  end
+  return of
+end
+
 -- Lets a table of functions or classes say which name was meant, where it lacks one.
 --   ARGS    of, what  the table; how it is called: "torch.nn"
 function known.only(of, what)

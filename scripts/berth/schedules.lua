@@ -1,6 +1,8 @@
 -- Schedules for learning rates, entropy weights and the like: functions of the number of the update,
 -- from 1. Each constructor returns `schedule(update)`.
 
+local known = require "berth.known"
+
 local schedules = {}
 
 -- The same value throughout.
@@ -48,4 +50,8 @@ function schedules.of(given, default)
   return schedules.constant(given)
 end
 
-return require("berth.known").only(schedules, "berth.schedules")
+return known.only(known.arguments(schedules, "schedules", {
+  constant = "value: number",
+  linear = "first: number, last: number, updates: number, after: number?",
+  exponential = "first: number, factor: number?, every: number?, least: number?",
+}), "berth.schedules")

@@ -224,4 +224,9 @@ function statistics.wilcoxon(xs, ys, options)
     exact = exact }
 end
 
-return statistics
+local PAIRS = "xs: numbers, ys: numbers"
+
+return known.arguments(statistics, "statistics", {
+  quantile = "values: numbers, share: number", median = "values: numbers", mean = "values: numbers",
+  bootstrap = "values: numbers", spearman = PAIRS, sign_test = PAIRS, wilcoxon = PAIRS,
+})

@@ -9,6 +9,8 @@
 -- and return a text with a newline after each line. A missing value shows as "-" (empty in CSV).
 -- Columns of numbers are aligned to the right.
 
+local known = require "berth.known"
+
 local tables = {}
 
 -- A stranger's text in CSV: control characters do nothing to a terminal, and what a spreadsheet would compute stands
@@ -124,4 +126,6 @@ function tables.markdown(rows, columns)
   return joined(out)
 end
 
-return tables
+local ARGUMENTS = "rows: table, columns: table"
+
+return known.arguments(tables, "tables", { text = ARGUMENTS, csv = ARGUMENTS, markdown = ARGUMENTS })

@@ -22,6 +22,11 @@ local function on_full_disk(f)
   return unpack(result, 2)
 end
 
+check.test("arguments of another type are refused by name", function()
+  check.fails("events.tensorboard: argument 1 %(path%): string expected, got nil", events.tensorboard)
+  check.fails("events.csv: argument 2 %(columns%): table expected, got nil", events.csv, folder .. "/a.csv")
+end)
+
 check.test("a full disk is told by everything that writes, with the file", function()
   local function told(path, f)
     check.fails("^cannot write '" .. path:gsub("%p", "%%%0") .. "': No space left on device; make room, or name another",

@@ -18,6 +18,14 @@ check.test("quantiles of what is infinite, and of what is no number", function()
   check.fails("statistics: value 2 is nan", statistics.median, { 1, 0 / 0 })
 end)
 
+check.test("arguments of another type are refused by name", function()
+  check.fails("statistics.median: argument 1 %(values%): table expected, got nil", statistics.median)
+  check.fails("statistics.mean: argument 1 %(values%): entry 2: number expected, got string", statistics.mean, { 1, "2" })
+  check.fails("statistics.wilcoxon: argument 2 %(ys%): table expected, got nil", statistics.wilcoxon, { 1 })
+  check.fails("statistics_test.lua:%d+: statistics.quantile: argument 2 %(share%): number",
+    function() local value = statistics.quantile { 1 } return value end)
+end)
+
 check.test("options have names", function()
   check.fails("statistics.bootstrap: unknown option 'draw'; did you mean 'draws'", statistics.bootstrap, { 1, 2 },
     { draw = 10 })

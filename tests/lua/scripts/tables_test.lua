@@ -53,6 +53,11 @@ check.test("an optional column is left out where nobody has a value", function()
   check.equal(tables.csv({ { name = "a" }, { error = "b" } }, optional), "name,error\na,\n,b\n")
 end)
 
+check.test("arguments of another type are refused by name", function()
+  check.fails("tables.markdown: argument 1 %(rows%): table expected, got number", tables.markdown, 3)
+  check.fails("tables.csv: argument 2 %(columns%): table expected, got nil", tables.csv, {})
+end)
+
 check.test("no rows leave the titles", function()
   check.equal(tables.text({}, columns), "name  time  note\n")
   check.equal(tables.csv({}, columns), "name,time,note\n")

@@ -48,6 +48,7 @@ check.test("schedules", function()
   check.equal(schedules.exponential(2, 0.5, 10, 1.5)(99), 1.5)
   check.equal(schedules.of(nil, 3)(7), 3)
   check.fails("a number or a function", schedules.of, "fast")
+  check.fails("schedules.linear: argument 2 %(last%): number expected, got nil", schedules.linear, 1)
 end)
 
 check.test("the baseline of a step is the mean of the others and of the rollouts before", function()
