@@ -44,6 +44,13 @@ std::int64_t shared_out(std::int64_t total, std::string_view what, std::int64_t 
   return total / parts;
 }
 
+std::int64_t group_count(std::int64_t channels, std::int64_t of_filter) {
+  if (channels < 1) {
+    throw Error(ErrorCode::invalid_argument, "images without channels are not convolved");
+  }
+  return shared_out(channels, "channels", of_filter, "of a filter");
+}
+
 void check_within(const Tensor& numbers, std::int64_t least, std::int64_t most,
                   std::string_view what) {
   if (!numbers.is_cpu() || numbers.numel() == 0) return;

@@ -21,6 +21,10 @@ namespace berth::runtime {
 [[nodiscard]] std::int64_t shared_out(std::int64_t total, std::string_view what, std::int64_t parts,
                                       std::string_view by);
 
+/// The groups of a convolution whose filters read `of_filter` of an image's channels each. Throws as shared_out, and
+/// where there are no channels.
+[[nodiscard]] std::int64_t group_count(std::int64_t channels, std::int64_t of_filter);
+
 /// Throws Error(invalid_argument), such as "index 4 is not between 0 and 3", where a number is not in [least, most].
 /// Numbers on a GPU are not read: that waits for it.
 void check_within(const at::Tensor& numbers, std::int64_t least, std::int64_t most,

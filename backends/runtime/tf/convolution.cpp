@@ -25,7 +25,7 @@ struct Convolution {
   }
   /// Fewer channels in a filter than in the image mean groups.
   [[nodiscard]] std::int64_t groups(std::int64_t channels, const Ints& filter) const {
-    return depthwise ? channels : shared_out(channels, "channels", filter[2], "of a filter");
+    return group_count(channels, depthwise ? 1 : filter[2]);
   }
   [[nodiscard]] Margins margins(const Ints& planes, const Ints& filter) const {
     return {sliding, planes[2], planes[3], filter[0], filter[1]};

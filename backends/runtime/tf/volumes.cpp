@@ -77,19 +77,15 @@ Tensor as_weight(const Tensor& filter) {
 
 const Ints kNone = {0, 0, 0};
 
-std::int64_t groups(std::int64_t channels, std::int64_t of_filter) {
-  return shared_out(channels, "channels", of_filter, "of a filter");
-}
-
 /// (volumes, filter)
 Kernel make_convolution(const KernelRequest& request) {
   return [volume = Volume(request.instruction)](KernelContext&, Inputs in, Outputs out) {
     const Tensor x = volume.in_order(tensor_at(in, 0));
     const Tensor& filter = tensor_at(in, 1);
     const Tensor padded = runtime::padded(x, volume.pads(sizes_of(x), sizes_of(filter)));
-    out[0].tensor = volume.back(at::convolution(padded, weight_for(padded, as_weight(filter)),
-                                                c10::nullopt, volume.stride, kNone, volume.dilation,
-                                                false, kNone, groups(x.size(1), filter.size(3))));
+    out[0].tensor = volume.back(at::convolution(
+        padded, weight_for(padded, as_weight(filter)), c10::nullopt, volume.stride, kNone,
+        volume.dilation, false, kNone, group_count(x.size(1), filter.size(3))));
   };
 }
 
@@ -99,7 +95,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Volume& volume, const Tensor& 
                                             bool of_input) {
   return at::convolution_backward(volume.in_order(gradient), padded, weight_for(padded, weight),
                                   c10::nullopt, volume.stride, kNone, volume.dilation, false, kNone,
-                                  groups(padded.size(1), weight.size(1)),
+                                  group_count(padded.size(1), weight.size(1)),
                                   {of_input, !of_input, false});
 }
 
