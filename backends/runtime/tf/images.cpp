@@ -138,6 +138,7 @@ Kernel make_crop(const KernelRequest& request) {
                                                               Outputs out) {
     const Tensor images = tensor_at(in, 0).to(at::kFloat);
     const Tensor boxes = tensor_at(in, 1).to(images.options());
+    check_within(tensor_at(in, 2), 0, images.size(0) - 1, "image");
     const Tensor image = tensor_at(in, 2).to(images.device(), at::kLong);
     const Ints size = sizes.get(in);
     // Places along an axis, by box: from the box's first to its last pixel, or its middle.

@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "runtime/integers.h"
 #include "runtime/tf/indices.h"
 
 namespace berth::runtime::tf {
@@ -277,6 +278,7 @@ Kernel make_reverse_sequence(const KernelRequest& request) {
       shape[static_cast<std::size_t>(axis)] = -1;
       return values.to(x.device(), at::kLong).reshape(shape);
     };
+    check_within(tensor_at(in, 1), 0, x.size(sequence), "sequence length");
     const Tensor place = along(at::arange(x.size(sequence), at::kLong), sequence);
     const Tensor length = along(tensor_at(in, 1), batch);
     const Tensor from = at::where(at::lt(place, length), at::sub(at::sub(length, place), 1), place);

@@ -153,12 +153,14 @@ Kernel make_mirror_pad(const KernelRequest& request) {
       const std::int64_t after = pairs.at(static_cast<std::size_t>(2 * axis + 1));
       const std::int64_t size = x.size(axis);
       if (before == 0 && after == 0) continue;
-      Ints from;
-      for (std::int64_t i = -before; i < size + after; ++i) {
-        from.push_back(i < 0 ? -i - 1 + skipped : i >= size ? 2 * size - i - 1 - skipped : i);
+      // ATen's memory says so where there is not enough.
+      const Tensor index = at::empty({before + size + after}, at::kLong);
+      for (std::int64_t k = 0; k < index.numel(); ++k) {
+        const std::int64_t i = k - before;
+        index.data_ptr<std::int64_t>()[k] = i < 0       ? -i - 1 + skipped
+                                            : i >= size ? 2 * size - i - 1 - skipped
+                                                        : i;
       }
-      const Tensor index = at::empty({static_cast<std::int64_t>(from.size())}, at::kLong);
-      std::copy(from.begin(), from.end(), index.data_ptr<std::int64_t>());
       x = at::index_select(x, axis, index.to(x.device()));
     }
     out[0].tensor = x;

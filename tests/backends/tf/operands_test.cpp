@@ -193,6 +193,14 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
        kFloats,
        {ones({1, 2, 1}), longs({0}), longs({0, 0}).reshape({1, 2})},
        "1 images are not divisible by 0"},
+      {"CropAndResize",
+       kFloats,
+       {ones({1, 2, 2, 1}), ones({1, 4}), longs({-1}), longs({1, 1})},
+       "image -1 is not between 0 and 0"},
+      {"ReverseSequence",
+       kFloats + attr("seq_dim", "i: 1"),
+       {ones({2, 3}), longs({1, -7})},
+       "sequence length -7 is not between 0 and 3"},
       {"GatherNd",
        kFloats,
        {ones({4, 4}), longs({1, 4}).reshape({1, 2})},
@@ -263,6 +271,13 @@ TEST_CASE("a power by one number is the power by as many as the base has") {
     CHECK(at::allclose(got, expected, 3e-7, 0, /*equal_nan=*/true));
     CHECK(got.sizes() == base.sizes());
   }
+}
+
+TEST_CASE("what no memory holds is refused before it is computed") {
+  const Single op("MirrorPad", kFloats, 2);
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(op.run({ones({2}), longs({0, 1LL << 62}).reshape({1, 2})})),
+      doctest::Contains("overflow"), std::exception);
 }
 
 TEST_CASE("indices beyond what they point into are refused") {
