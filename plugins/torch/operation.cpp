@@ -21,10 +21,12 @@ constexpr std::array kTypes = {NamedType{"float32", at::kFloat}, NamedType{"floa
                                NamedType{"int64", at::kLong},    NamedType{"int32", at::kInt},
                                NamedType{"uint8", at::kByte},    NamedType{"bool", at::kBool}};
 
+bool is_whole(double value) {
+  return value == std::floor(value) && std::abs(value) <= 9007199254740992.0;
+}
+
 std::int64_t whole(double value) {
-  if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) {
-    throw std::invalid_argument(cat(value, " is no whole number"));
-  }
+  if (!is_whole(value)) throw std::invalid_argument(cat(value, " is no whole number"));
   return static_cast<std::int64_t>(value);
 }
 
@@ -83,10 +85,10 @@ std::optional<Tensor> Reader<std::optional<Tensor>>::read(const berth_torch_argu
 
 Operand Reader<Operand>::read(const berth_torch_argument& argument) {
   if (argument.is_number == 0) return {borrowed(argument.tensor)};
-  // A number changes no tensor's type, as in Python.
-  Tensor value = c10::scalar_to_tensor(argument.number);
+  // A number changes no tensor's type, as in Python; but a fraction makes integers float32.
+  Tensor value = c10::scalar_to_tensor(Reader<at::Scalar>::read(argument));
   value.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return {value};
+  return {value, /*is_number=*/true};
 }
 
 Index Reader<Index>::read(const berth_torch_argument& argument) {
@@ -102,6 +104,11 @@ Tensors Reader<Tensors>::read(const berth_torch_argument& argument) {
 }
 
 double Reader<double>::read(const berth_torch_argument& argument) {
+  return argument.number;
+}
+
+at::Scalar Reader<at::Scalar>::read(const berth_torch_argument& argument) {
+  if (is_whole(argument.number)) return static_cast<std::int64_t>(argument.number);
   return argument.number;
 }
 

@@ -23,6 +23,7 @@ using at::Tensor;
 /// A tensor, or a number in its place.
 struct Operand {
   Tensor value;
+  bool is_number = false;
 };
 /// Positions, from 1 in Lua and from 0 here, of any type of number.
 struct Index {
@@ -65,6 +66,7 @@ BERTH_READER(Operand, "operand");
 BERTH_READER(Index, "index");
 BERTH_READER(Tensors, "tensors");
 BERTH_READER(double, "number");
+BERTH_READER(at::Scalar, "number");  ///< whole numbers are integers, which change no tensor's type
 BERTH_READER(std::int64_t, "integer");
 BERTH_READER(bool, "boolean");
 BERTH_READER(Dim, "dim");

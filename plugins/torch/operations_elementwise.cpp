@@ -8,6 +8,12 @@ namespace {
 
 using In = const Tensor&;
 
+/// A tensor that is compared: beside a number integers are wide, for 256 in uint8 is 0.
+Tensor wide(In x, const Operand& y) {
+  return y.is_number && at::isIntegralType(x.scalar_type(), /*includeBool=*/true) ? x.to(at::kLong)
+                                                                                  : x;
+}
+
 }  // namespace
 
 std::vector<Operation> elementwise_operations() {
@@ -45,7 +51,7 @@ std::vector<Operation> elementwise_operations() {
           "self where condition holds, else other; shapes are broadcast"),
       row(
           "clamp", "self, min, max",
-          [](In x, double least, double most) { return at::clamp(x, least, most); },
+          [](In x, at::Scalar least, at::Scalar most) { return at::clamp(x, least, most); },
           "values below min become min, above max become max"),
       row(
           "neg", "self", [](In x) { return -x; }, "-self"),
@@ -98,18 +104,23 @@ std::vector<Operation> elementwise_operations() {
       row(
           "softplus", "self", [](In x) { return at::softplus(x); }, "log(1 + exp(self))"),
       row(
-          "eq", "self, other", [](In x, Operand y) { return x == y.value; },
+          "eq", "self, other", [](In x, Operand y) { return wide(x, y) == y.value; },
           "where both are equal"),
       row(
-          "ne", "self, other", [](In x, Operand y) { return x != y.value; }, "where they differ"),
+          "ne", "self, other", [](In x, Operand y) { return wide(x, y) != y.value; },
+          "where they differ"),
       row(
-          "lt", "self, other", [](In x, Operand y) { return x < y.value; }, "where self < other"),
+          "lt", "self, other", [](In x, Operand y) { return wide(x, y) < y.value; },
+          "where self < other"),
       row(
-          "le", "self, other", [](In x, Operand y) { return x <= y.value; }, "where self <= other"),
+          "le", "self, other", [](In x, Operand y) { return wide(x, y) <= y.value; },
+          "where self <= other"),
       row(
-          "gt", "self, other", [](In x, Operand y) { return x > y.value; }, "where self > other"),
+          "gt", "self, other", [](In x, Operand y) { return wide(x, y) > y.value; },
+          "where self > other"),
       row(
-          "ge", "self, other", [](In x, Operand y) { return x >= y.value; }, "where self >= other"),
+          "ge", "self, other", [](In x, Operand y) { return wide(x, y) >= y.value; },
+          "where self >= other"),
       row(
           "logical_not", "self", [](In x) { return x.logical_not(); }, "where self is 0"),
       row(

@@ -173,7 +173,7 @@ std::vector<Operation> shape_operations() {
           "self becomes value everywhere"),
       row(
           "add_", "self, other, alpha = 1",
-          [](Tensor x, Operand y, double a) { return x.add_(y.value, a); },
+          [](Tensor x, Operand y, at::Scalar a) { return x.add_(y.value, a); },
           "self becomes self + alpha * other"),
       row(
           "mul_", "self, other", [](Tensor x, Operand y) { return x.mul_(y.value); },

@@ -184,6 +184,25 @@ check.test("operators, and positions that count from 1", function()
   check.equal(tostring(x), "float32 [3] { 1, 2, 3 }")
 end)
 
+local function long(values) return torch.tensor(values, { dtype = "int64" }) end
+local function shown(tensor) return { tensor:dtype(), tensor:totable() } end
+
+check.test("a whole number leaves integers what they are", function()
+  check.equal(shown(long { 16777217 } + 1), { "int64", { 16777218 } })
+  check.equal(shown(long { 1 } + 0.5), { "float32", { 1.5 } })
+  check.equal(shown(torch.tensor { 1.5 } + 1), { "float32", { 2.5 } })
+  check.equal(long({ 16777217 }):eq(16777216):totable(), { false })
+  check.equal(shown(long({ 1, 2 }):add_(1)), { "int64", { 2, 3 } })
+  check.equal(shown(long({ 1, 2 }):add_(long { 1, 1 }, 2)), { "int64", { 3, 4 } })
+  check.equal(shown(long({ 1, 2 }):mul_(2)), { "int64", { 2, 4 } })
+  check.equal(shown(long({ 16777217 }):clamp(0, 2e9)), { "int64", { 16777217 } })
+  check.equal(shown(long({ 1 }) / 2), { "float32", { 0.5 } })
+  -- A number that a narrow type cannot hold is compared all the same.
+  local byte = torch.tensor({ 0, 255 }, { dtype = "uint8" })
+  check.equal({ byte:eq(256):totable(), byte:lt(256):totable(), byte:gt(-1):totable() },
+    { { false, false }, { true, true }, { true, true } })
+end)
+
 check.test("reductions take a dimension, and without one are of all values", function()
   local x = torch.tensor { { 3, 4 }, { 6, 8 } }
   check.equal({ x:prod():item(), x:prod(2):totable(), x:prod(2, true):shape() }, { 576, { 12, 48 }, { 2, 1 } })
