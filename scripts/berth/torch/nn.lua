@@ -1,7 +1,7 @@
 -- Networks over berth.torch, under PyTorch's names: torch.nn.
 --
--- A module is a table: its fields that are tensors with a gradient are parameters, those that are modules
--- or arrays of modules are parts. Calling it calls `forward`.
+-- A module is a table: its fields that nn.Parameter made are parameters, those that are modules or arrays of modules
+-- are parts. Calling it calls `forward`.
 --
 --   local Policy = nn.class(function(self, width, devices)
 --     self.body, self.head = nn.Linear(width, 32), nn.Linear(32, devices)
@@ -16,9 +16,9 @@ return function(torch)
   local Module = { training = true }
   Module.__index = Module
 
-  -- Tensors that are state without being trained. FFI objects are no keys of a weak table by value, so that
-  -- the table holds the tensors of modules that live.
-  local buffers = setmetatable({}, { __mode = "k" })
+  -- Tensors that are trained, frozen ones among them, and those that are state without being trained. FFI objects are
+  -- no keys of a weak table by value, so that the tables hold the tensors of modules that live.
+  local parameters, buffers = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
   local function is_module(value)
     return type(value) == "table" and type(value.named_parameters) == "function"
@@ -51,23 +51,21 @@ return function(torch)
 
   local function nothing() end
 
-  -- Array of { name, tensor } of state that is not trained: what nn.Buffer made.
-  function Module:named_buffers()
-    local found = {}
-    walk(self, "", nothing, function(name, tensor)
-      if buffers[tensor] then found[#found + 1] = { name, tensor } end
+  -- Array of { name, tensor } of those that `of` has, a tensor once, by the first of its names.
+  local function named(module, of)
+    local found, seen = {}, {}
+    walk(module, "", nothing, function(name, tensor)
+      if of[tensor] and not seen[tensor] then found[#found + 1] = { name, tensor } end
+      seen[tensor] = true
     end)
     return found
   end
 
-  -- Array of { name, tensor }, by name, so that every run has them in the same order.
-  function Module:named_parameters()
-    local found = {}
-    walk(self, "", nothing, function(name, tensor)
-      if tensor:requires_grad() then found[#found + 1] = { name, tensor } end
-    end)
-    return found
-  end
+  -- Array of { name, tensor } of state that is not trained: what nn.Buffer made.
+  function Module:named_buffers() return named(self, buffers) end
+
+  -- Array of { name, tensor } of what nn.Parameter made, by name, so that every run has them in the same order.
+  function Module:named_parameters() return named(self, parameters) end
 
   function Module:parameters()
     local tensors = {}
@@ -75,7 +73,7 @@ return function(torch)
     return tensors
   end
 
-  -- Number of trained values.
+  -- Number of the parameters' values.
   function Module:parameter_count()
     local count = 0
     for _, tensor in ipairs(self:parameters()) do count = count + tensor:numel() end
@@ -86,21 +84,20 @@ return function(torch)
     for _, tensor in ipairs(self:parameters()) do tensor:zero_grad() end
   end
 
-  -- Parameters and buffers by name, for torch.save; they are the module's own.
+  -- Parameters and buffers by name, for torch.save; they are the module's own. One with two names is there twice.
   function Module:state_dict()
     local state = {}
-    for _, each in ipairs(self:named_parameters()) do state[each[1]] = each[2] end
-    for _, each in ipairs(self:named_buffers()) do state[each[1]] = each[2] end
+    walk(self, "", nothing, function(name, tensor)
+      if parameters[tensor] or buffers[tensor] then state[name] = tensor end
+    end)
     return state
   end
 
   -- Takes the values of state_dict's form. All must be there, of the same shapes; else nothing changes.
   function Module:load_state_dict(state)
-    local own = self:named_parameters()
-    for _, each in ipairs(self:named_buffers()) do own[#own + 1] = each end
-    for _, each in ipairs(own) do
-      local name, tensor = each[1], each[2]
-      local given = state[name]
+    local own = self:state_dict()
+    for _, name in ipairs(sorted_keys(own)) do
+      local given, tensor = state[name], own[name]
       local has = table.concat(tensor:shape(), ", ")
       if not given then error(("load_state_dict: '%s' is missing"):format(name), 2) end
       if table.concat(given:shape(), ", ") ~= has then
@@ -109,7 +106,7 @@ return function(torch)
       end
     end
     torch.no_grad(function()
-      for _, each in ipairs(own) do each[2]:copy_(state[each[1]]) end
+      for name, tensor in pairs(own) do tensor:copy_(state[name]) end
     end)
   end
 
@@ -133,8 +130,11 @@ return function(torch)
     return class
   end
 
-  -- A trained tensor: values that require a gradient.
-  function nn.Parameter(tensor) return tensor:requires_grad_() end
+  -- A trained tensor: values that require a gradient. One that is frozen, by requires_grad_(false), stays a parameter.
+  function nn.Parameter(tensor)
+    parameters[tensor] = true
+    return tensor:requires_grad_()
+  end
 
   -- State that is kept with the parameters and not trained.
   function nn.Buffer(tensor)
