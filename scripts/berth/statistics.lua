@@ -37,6 +37,22 @@ function statistics.mean(values)
   return sum / #values
 end
 
+-- The means of the values with equal keys, in the order in which keys come first. Runs of one graph with several seeds
+-- are not independent, as the bootstrap and the tests below ask: their mean is one value.
+--   ARGS    keys, values  arrays of one length
+function statistics.means_by(keys, values)
+  local groups, of = {}, {}
+  for i, key in ipairs(keys) do
+    if not of[key] then
+      of[key] = {}
+      groups[#groups + 1] = of[key]
+    end
+    table.insert(of[key], values[i])
+  end
+  for i, group in ipairs(groups) do groups[i] = statistics.mean(group) end
+  return groups
+end
+
 -- The place of each value in ascending order, 1..; equal values share the mean of their places.
 local function ranks(values)
   local order = {}

@@ -18,8 +18,9 @@
 -- A policy that learns is called by its own placement, with which its last greedy episode ended; the best that it saw,
 -- starts and a search around it included, has a row of its own ("best seen"), and is what the shares are of.
 --
--- Pairs are runs of one graph and seed; a runtime counts by the logarithm of its ratio to the first row's. A run that
--- fails or finds nothing that fits is counted as failed and in no ratio. `csv` prints a line for each run.
+-- Pairs are graphs: a runtime counts by the logarithm of its ratio to the first row's of the same graph and seed, and a
+-- graph by the mean of its seeds, which are not independent. A run that fails or finds nothing that fits is counted as
+-- failed and in no ratio. `csv` prints a line for each run.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -142,6 +143,8 @@ end
 
 local by_graph, by_share, proofs, lines = {}, {}, {}, {}
 
+local function new_cell() return { ms = {}, best = {}, ratios = {} } end
+
 -- Adds one run to its row, and to `cell`, the row's runs of this graph.
 local function add(row, cell, entry, first_us)
   row.runs = row.runs + 1
@@ -153,7 +156,13 @@ local function add(row, cell, entry, first_us)
   table.insert(cell.ms, entry.objective_us / 1e3)
   table.insert(row.gaps, entry.objective_us / entry.bound_us - 1)
   if entry.objective_us <= entry.bound_us * (1 + 1e-9) then row.proven = row.proven + 1 end
-  if first_us and first_us < math.huge then table.insert(row.ratios, math.log(entry.objective_us / first_us)) end
+  if first_us and first_us < math.huge then table.insert(cell.ratios, math.log(entry.objective_us / first_us)) end
+end
+
+-- Adds a graph's runs to its row, and returns their median.
+local function close(row, cell)
+  row.ratios[#row.ratios + 1] = statistics.mean(cell.ratios)
+  return statistics.median(cell.ms)
 end
 
 local function shares_of(graph, row, cell)
@@ -184,7 +193,10 @@ for _, text in ipairs(options.graphs) do
     return (problem():bound()), single and single.evaluation.objective_us or math.huge
   end)
   local cells, series, shown = {}, {}, { graph = asked.name, bound = bound_us / 1e3, single = single_us / 1e3 }
-  for i in ipairs(rows) do cells[i] = { ms = {}, best = {}, seen = { ms = {} } } end
+  for i in ipairs(rows) do
+    cells[i] = new_cell()
+    cells[i].seen = new_cell()
+  end
   for seed = 1, options.seeds do
     local first_us
     for i, row in ipairs(rows) do
@@ -203,8 +215,7 @@ for _, text in ipairs(options.graphs) do
     end
   end
   for i, row in ipairs(rows) do
-    shown[i] = #cells[i].ms > 0 and statistics.median(cells[i].ms) or nil
-    shown[i .. " seen"] = #cells[i].seen.ms > 0 and statistics.median(cells[i].seen.ms) or nil
+    shown[i], shown[i .. " seen"] = close(row, cells[i]), close(row.seen, cells[i].seen)
     if #options.shares > 0 then series[i] = shares_of(asked.name, row, cells[i]) end
   end
   by_graph[#by_graph + 1] = shown
@@ -238,10 +249,12 @@ for i, row in ipairs(listed) do
   summary[i] = { policy = row.title, pairs = #ratios, failed = row.failed > 0 and row.failed or nil,
                  proven = row.proven > 0 and row.proven or nil }
   if #ratios > 0 then
-    local low, high = statistics.bootstrap(ratios)
     local test = statistics.sign_test(ratios, zeros)
     summary[i].median, summary[i].mean = statistics.median(ratios), statistics.mean(ratios)
-    summary[i].interval = ("%s to %s"):format(percent(low), percent(high))
+    if #ratios > 1 then  -- of one graph there is none
+      local low, high = statistics.bootstrap(ratios)
+      summary[i].interval = ("%s to %s"):format(percent(low), percent(high))
+    end
     summary[i].better, summary[i].worse, summary[i].p = test.n - test.positive, test.positive, test.p
     boxes[#boxes + 1] = { name = row.title, values = values }
   end

@@ -9,7 +9,8 @@
 -- Figures are of the policies' own placements: what their greedy episodes end with, not the best that they saw.
 -- Runs whose time ended before a policy had placed all groups by itself are in no figure; `failed` counts them.
 -- Policies that imitate first (doppler) have a row without that, too. `heft` and `auto` are for scale. All on one
--- thread. Medians over seeds, with the range; then what is compared with what, pair by pair of one graph and seed.
+-- thread. Medians over seeds, with the range; then what is compared with what, seed by seed; a pair is a graph, with the
+-- mean of its seeds.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -115,12 +116,16 @@ io.write(tables[options.format](rows, columns), "\n")
 local function percent(value) return ("%+.1f %%"):format(100 * (math.exp(value) - 1)) end
 local summary = {}
 local function compare(what, against)
-  local differences, zeros = {}, {}
+  local graphs, all, zeros = {}, {}, {}
   for k, value in ipairs(found[what]) do
     local difference = value - found[against][k]
-    if difference - difference == 0 then differences[#differences + 1], zeros[#zeros + 1] = difference, 0 end
+    if difference - difference == 0 then
+      graphs[#graphs + 1], all[#all + 1] = math.ceil(k / options.seeds), difference
+    end
   end
+  local differences = statistics.means_by(graphs, all)
   if #differences == 0 then return end
+  for i = 1, #differences do zeros[i] = 0 end
   local low, high = statistics.bootstrap(differences)
   local test = statistics.sign_test(differences, zeros)
   summary[#summary + 1] = {

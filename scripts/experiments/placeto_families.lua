@@ -422,19 +422,22 @@ for _, text in ipairs(options.variants) do
   PAIRS[#PAIRS + 1] = { text .. " sampled", "zero-shot sampled" }
 end
 local compared = {}
+local function percent(log) return 100 * (math.exp(log) - 1) end
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
   for _, pair in ipairs(PAIRS) do
-    local xs, ys, ratios = {}, {}, {}
+    local graphs, logs, zeros = {}, {}, {}
     for key, x in pairs(values[pair[1]]) do
       local y = values[pair[2]][key]
-      if y then xs[#xs + 1], ys[#ys + 1], ratios[#ratios + 1] = x, y, x / y - 1 end
+      if y then graphs[#graphs + 1], logs[#logs + 1] = key % 1000, math.log(x / y) end
     end
-    if #xs > 0 then
+    local ratios = statistics.means_by(graphs, logs)
+    for i = 1, #ratios do zeros[i] = 0 end
+    if #ratios > 0 then
       local low, high = statistics.bootstrap(ratios)
-      local test = statistics.sign_test(xs, ys)
-      compared[#compared + 1] = { family = family, cluster = cluster, what = pair[1], against = pair[2], pairs = #xs,
-        median = 100 * statistics.median(ratios), interval = ("%+.1f to %+.1f %%"):format(100 * low, 100 * high),
+      local test = statistics.sign_test(ratios, zeros)
+      compared[#compared + 1] = { family = family, cluster = cluster, what = pair[1], against = pair[2], pairs = #ratios,
+        median = percent(statistics.median(ratios)), interval = ("%+.1f to %+.1f %%"):format(percent(low), percent(high)),
         better = test.n - test.positive, worse = test.positive, p = test.p }
     end
   end

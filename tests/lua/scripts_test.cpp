@@ -322,7 +322,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "policies at equal time, beside longer sear
   run(R"(
     first = output():gsub("| seconds |.*", "")
     for _, row in ipairs { "auto", "auto, 2 times as long", "auto:threads=1", "topo" } do
-      assert(first:find("| " .. row .. " +| +2 |"), first)
+      assert(first:find("| " .. row .. " +| +1 | +[%d.+-]+ %% | +%- |"), first)  -- a graph, whatever its seeds
       assert(first:find("| branches.graph.json, two_gpus.cluster.json | " .. row .. " +|"), first)
     end
     assert(first:find("| bound, ms | one device |", 1, true), first)

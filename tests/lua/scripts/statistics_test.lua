@@ -106,6 +106,11 @@ check.test("what is no pair is told", function()
   check.fails("pair 2 is %-?nan and 1; give numbers", statistics.wilcoxon, { 1, 0 / 0 }, { 2, 1 })
 end)
 
+check.test("values of one key are one value, their mean", function()
+  check.equal(statistics.means_by({ "b", "a", "b" }, { 1, 5, 2 }), { 1.5, 5 })
+  check.equal(statistics.means_by({}, {}), {})
+end)
+
 check.test("a bootstrap interval covers what it should as often as it says", function()
   -- The mean of 20 uniform numbers: its percentile interval of 90 % covers 0.5 about 87 times of 100.
   local random, covered = require "berth".random(5), 0
