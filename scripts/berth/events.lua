@@ -118,6 +118,12 @@ local function rows_until(content, last)
   return table.concat(kept)
 end
 
+-- Refuses to write into a file that begins otherwise: it is somebody's, and its rows would be dropped.
+local function refuse_foreign(path, is_own, what)
+  if is_own then return end
+  error(("%s is there, and is no %s; it was left as it is: give another name, or move it away"):format(path, what), 3)
+end
+
 local IN_FOLDER = "events.out.tfevents.berth"
 
 -- TensorBoard looks into folders, for files with "tfevents" in their names.
@@ -128,7 +134,7 @@ local function event_file(path)
   return path .. "/" .. IN_FOLDER
 end
 
--- Opens an event file for appending.
+-- Opens an event file for appending; an error where the file is another's.
 --   ARGS    path     of the file, with "tfevents" in its name; another name is that of a folder, which gets one
 --           last     the last step to keep of what is there; default: all
 --   RETURN  table with
@@ -136,7 +142,10 @@ end
 --             close()
 function events.tensorboard(path, last)
   path = event_file(path)
-  local file = reopened(path, records_until(content_of(path), last or math.huge))
+  local content = content_of(path)
+  refuse_foreign(path, content == "" or content:sub(9, 12) == fixed32(masked_crc(content:sub(1, 8))),
+    "file of TensorBoard's events")
+  local file = reopened(path, records_until(content, last or math.huge))
   local log = {}
   if file.size() == 0 then file.write(event(os.time(), message(3, "brain.Event:2"))) end
   function log.write(step, values, time_s)
@@ -155,14 +164,17 @@ function events.tensorboard(path, last)
   return log
 end
 
--- Opens a CSV file for appending, with a header where it is new.
+-- Opens a CSV file for appending, with a header where it is new; an error where it has another header.
 --   ARGS    path, columns  array of names
 --           last           the last row to keep of what is there, by the first column; default: all
 --   RETURN  table with write(values by name), close()
 function events.csv(path, columns, last)
-  local content = content_of(path)
+  local content, header = content_of(path), table.concat(columns, ",") .. "\n"
+  -- A header may have been cut off in writing.
+  refuse_foreign(path, content:sub(1, #header) == header:sub(1, #content), "curve with the columns " .. header:sub(1, -2))
+  if #content < #header then content = "" end
   local file = reopened(path, last and rows_until(content, last) or content)
-  if file.size() == 0 then file.write(table.concat(columns, ","), "\n") end
+  if file.size() == 0 then file.write(header) end
   local log = {}
   function log.write(values)
     local row = {}

@@ -158,6 +158,30 @@ check.test("an event file and a table go on after the step that is kept", functi
   check.equal(read(csv), "update,reward\n1,0.5\n2,1\n3,9\n")
 end)
 
+check.test("curves are not written into files of others", function()
+  local function with(name, content)
+    local file = assert(io.open(folder .. "/" .. name, "wb"))
+    file:write(content)
+    file:close()
+    return folder .. "/" .. name
+  end
+  for _, content in ipairs { "trial,score\n1,0.91\n", "trial", "update,rewards\n1,0.5\n" } do
+    local path = with("theirs.csv", content)
+    for _, last in ipairs { 0, false } do
+      check.fails("theirs.csv is there, and is no curve with the columns update,reward;", events.csv, path,
+        { "update", "reward" }, last or nil)
+    end
+    check.equal(read(path), content)
+  end
+  -- Killed while it wrote the header.
+  local path = with("mine.csv", "update,rew")
+  events.csv(path, { "update", "reward" }, 0).close()
+  check.equal(read(path), "update,reward\n")
+  path = with("theirs.tfevents", "some words that are no events")
+  check.fails("theirs.tfevents is there, and is no file of TensorBoard's events", events.tensorboard, path, 0)
+  check.equal(read(path), "some words that are no events")
+end)
+
 check.test("a policy that does not learn is refused", function()
   check.fails("nothing to learn", function()
     train.episodes { policy = berth.policy "single", problems = { two_chains(2) }, count = 1 }
