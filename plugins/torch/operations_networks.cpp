@@ -97,6 +97,15 @@ Tensor dropped_out(In x, double p, bool training) {
   return x * at::empty_like(x).bernoulli_(1 - p, generator()) / (1 - p);
 }
 
+/// LibTorch's C++ would set the variance to NaN, for good.
+Tensor normalised(In x, In weight, In bias, Tensor mean, Tensor variance, bool training,
+                  double momentum, double epsilon) {
+  TORCH_CHECK(!training || x.dim() < 2 || x.numel() != x.size(1),
+              "in training a column needs more than one value, for one has no variance");
+  return at::batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon,
+                        /*cudnn=*/false);
+}
+
 }  // namespace
 
 std::vector<Operation> network_operations() {
@@ -158,7 +167,7 @@ std::vector<Operation> network_operations() {
           "batch_norm",
           "self, weight, bias, mean, variance, training, momentum = 0.1, epsilon = 1e-5",
           [](In x, In w, In b, Tensor mean, Tensor variance, bool training, double m, double e) {
-            return at::batch_norm(x, w, b, mean, variance, training, m, e, /*cudnn=*/false);
+            return normalised(x, w, b, mean, variance, training, m, e);
           },
           "[n, width] or [n, width, length] with mean 0 and variance 1 by column over n, times "
           "weight, plus bias; in training mean and variance [width] move towards those of self"),
