@@ -1,12 +1,21 @@
 // Shapes, positions, products of matrices, and tensors made from nothing.
 #include <ATen/ATen.h>
 
+#include <cmath>
+#include <tuple>
+
 #include "operation.h"
 
 namespace berth::torch_module {
 namespace {
 
 using In = const Tensor&;
+
+/// As many as a loop of Lua's counts; first + 1, first + 2, .. of int64 too.
+Tensor counted(double first, double last, Type type) {
+  const double count = last < first ? 0 : std::floor(last - first) + 1;
+  return at::arange(count, at::kDouble).add_(first).to(type);
+}
 
 }  // namespace
 
@@ -157,7 +166,7 @@ std::vector<Operation> shape_operations() {
           "ones_like", "self", [](In x) { return at::ones_like(x); }, "1 in self's shape"),
       row(
           "arange", "first, last, dtype = 'float32'",
-          [](double a, double b, Type t) { return at::arange(a, b + 0.5, t); },
+          [](double a, double b, Type t) { return counted(a, b, t); },
           "first, first + 1, .. last, as a loop of Lua counts"),
       row(
           "eye", "n", [](std::int64_t n) { return at::eye(n); }, "the identity matrix [n, n]"),

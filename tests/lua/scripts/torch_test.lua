@@ -203,6 +203,16 @@ check.test("a whole number leaves integers what they are", function()
     { { false, false }, { true, true }, { true, true } })
 end)
 
+check.test("arange counts as a loop of Lua does", function()
+  for _, ends in ipairs { { 1, 3 }, { 0, 1.6 }, { 0.5, 2.4 }, { -2, -1 }, { 3, 3 }, { 1, 0 } } do
+    local counted = {}
+    for i = ends[1], ends[2] do counted[#counted + 1] = i end
+    check.equal(torch.arange(ends[1], ends[2], "float64"):totable(), counted)
+  end
+  check.equal(shown(torch.arange(16777217, 16777219, "int64")), { "int64", { 16777217, 16777218, 16777219 } })
+  check.fails("torch.arange", torch.arange, 1, math.huge)
+end)
+
 check.test("reductions take a dimension, and without one are of all values", function()
   local x = torch.tensor { { 3, 4 }, { 6, 8 } }
   check.equal({ x:prod():item(), x:prod(2):totable(), x:prod(2, true):shape() }, { 576, { 12, 48 }, { 2, 1 } })
