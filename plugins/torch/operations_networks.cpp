@@ -106,6 +106,11 @@ Tensor normalised(In x, In weight, In bias, Tensor mean, Tensor variance, bool t
                         /*cudnn=*/false);
 }
 
+/// LibTorch's C++ broadcasts: [n, 1] beside [n] would be [n, n] differences.
+void require_one_shape(In x, In y) {
+  TORCH_CHECK(x.sizes() == y.sizes(), "both need the same shape");
+}
+
 }  // namespace
 
 std::vector<Operation> network_operations() {
@@ -178,11 +183,18 @@ std::vector<Operation> network_operations() {
           "is "
           "false"),
       row(
-          "mse_loss", "self, target", [](In x, In y) { return at::mse_loss(x, y); },
+          "mse_loss", "self, target",
+          [](In x, In y) {
+            require_one_shape(x, y);
+            return at::mse_loss(x, y);
+          },
           "the mean of the squared differences; both of one shape"),
       row(
           "smooth_l1_loss", "self, target, beta = 1",
-          [](In x, In y, double b) { return at::smooth_l1_loss(x, y, at::Reduction::Mean, b); },
+          [](In x, In y, double b) {
+            require_one_shape(x, y);
+            return at::smooth_l1_loss(x, y, at::Reduction::Mean, b);
+          },
           "mean difference, squared below beta; both of one shape"),
       row(
           "cross_entropy", "self, target",
@@ -190,7 +202,10 @@ std::vector<Operation> network_operations() {
           "mean of -log softmax of self [n, classes] at the classes target [n] (from 1)"),
       row(
           "binary_cross_entropy_with_logits", "self, target",
-          [](In x, In y) { return at::binary_cross_entropy_with_logits(x, y); },
+          [](In x, In y) {
+            require_one_shape(x, y);
+            return at::binary_cross_entropy_with_logits(x, y);
+          },
           "the mean loss of logits against probabilities; both of one shape"),
       row(
           "rand", "shape", [](const Shape& s) { return at::rand(s.values, generator()); },

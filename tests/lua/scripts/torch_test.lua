@@ -213,6 +213,14 @@ check.test("arange counts as a loop of Lua does", function()
   check.fails("torch.arange", torch.arange, 1, math.huge)
 end)
 
+check.test("losses compare what has one shape", function()
+  local column, row = torch.tensor { { 1 }, { 3 } }, torch.tensor { 1, 3 }
+  for _, name in ipairs { "mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits" } do
+    check.fails("both need the same shape", torch[name], column, row)
+    check.equal(torch[name](column, column):shape(), {})
+  end
+end)
+
 check.test("reductions take a dimension, and without one are of all values", function()
   local x = torch.tensor { { 3, 4 }, { 6, 8 } }
   check.equal({ x:prod():item(), x:prod(2):totable(), x:prod(2, true):shape() }, { 576, { 12, 48 }, { 2, 1 } })
