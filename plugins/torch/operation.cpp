@@ -30,12 +30,16 @@ std::int64_t whole(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-std::int64_t from_one(double value) {
-  const std::int64_t dim = whole(value);
-  if (dim == 0) {
-    throw std::invalid_argument("dimensions count from 1, or from -1 for the last; 0 is none");
+std::int64_t from_one(double value, const char* counted) {
+  const std::int64_t number = whole(value);
+  if (number == 0) {
+    throw std::invalid_argument(cat(counted, " count from 1, or from -1 for the last; 0 is none"));
   }
-  return dim > 0 ? dim - 1 : dim;
+  return number > 0 ? number - 1 : number;
+}
+
+std::int64_t dimension(double value) {
+  return from_one(value, "dimensions");
 }
 
 std::vector<std::int64_t> all_of(const berth_torch_argument& argument,
@@ -92,7 +96,11 @@ Operand Reader<Operand>::read(const berth_torch_argument& argument) {
 }
 
 Index Reader<Index>::read(const berth_torch_argument& argument) {
-  return {borrowed(argument.tensor).to(at::kLong).sub(1)};
+  const Tensor given = borrowed(argument.tensor);
+  const Tensor positions = given.to(at::kLong);
+  TORCH_CHECK(!given.is_floating_point() || given.equal(positions.to(given.scalar_type())),
+              "positions are whole numbers, and one of these is a fraction");
+  return {positions.sub(1)};
 }
 
 Tensors Reader<Tensors>::read(const berth_torch_argument& argument) {
@@ -120,17 +128,21 @@ bool Reader<bool>::read(const berth_torch_argument& argument) {
   return argument.number != 0;
 }
 
+Position Reader<Position>::read(const berth_torch_argument& argument) {
+  return {from_one(argument.number, "positions")};
+}
+
 Dim Reader<Dim>::read(const berth_torch_argument& argument) {
-  return {from_one(argument.number)};
+  return {dimension(argument.number)};
 }
 
 std::optional<Dim> Reader<std::optional<Dim>>::read(const berth_torch_argument& argument) {
   if (argument.is_number == 0) return std::nullopt;
-  return Dim{from_one(argument.number)};
+  return Dim{dimension(argument.number)};
 }
 
 Dims Reader<Dims>::read(const berth_torch_argument& argument) {
-  return {all_of(argument, &from_one)};
+  return {all_of(argument, &dimension)};
 }
 
 Shape Reader<Shape>::read(const berth_torch_argument& argument) {

@@ -36,6 +36,10 @@ struct Dim {
 struct Dims {
   std::vector<std::int64_t> values;
 };
+/// One position: from 1, or from -1 for the last; here from 0 or from -1.
+struct Position {
+  std::int64_t value;
+};
 /// Sizes; -1 where LibTorch takes it.
 struct Shape {
   std::vector<std::int64_t> values;
@@ -69,6 +73,7 @@ BERTH_READER(double, "number");
 BERTH_READER(at::Scalar, "number");  ///< whole numbers are integers, which change no tensor's type
 BERTH_READER(std::int64_t, "integer");
 BERTH_READER(bool, "boolean");
+BERTH_READER(Position, "integer");
 BERTH_READER(Dim, "dim");
 BERTH_READER(std::optional<Dim>, "dim?");
 BERTH_READER(Dims, "dims");

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
+#include <limits>
 
 #include "operation.h"
 
@@ -198,7 +199,11 @@ std::vector<Operation> network_operations() {
           "mean difference, squared below beta; both of one shape"),
       row(
           "cross_entropy", "self, target",
-          [](In x, const Index& y) { return at::cross_entropy_loss(x, y.value); },
+          [](In x, const Index& y) {
+            // A class that LibTorch leaves out, -100 unless told, is none that anybody gives.
+            return at::cross_entropy_loss(x, y.value, {}, at::Reduction::Mean,
+                                          std::numeric_limits<std::int64_t>::min());
+          },
           "mean of -log softmax of self [n, classes] at the classes target [n] (from 1)"),
       row(
           "binary_cross_entropy_with_logits", "self, target",

@@ -76,12 +76,12 @@ std::vector<Operation> shape_operations() {
           "the slices along dim, as several results; up to 64"),
       row(
           "select", "self, dim, index",
-          [](In x, Dim d, std::int64_t i) { return x.select(d.value, i > 0 ? i - 1 : i); },
+          [](In x, Dim d, Position i) { return x.select(d.value, i.value); },
           "the slice number index (from 1, or from -1 for the last) along dim"),
       row(
           "narrow", "self, dim, start, length",
-          [](In x, Dim d, std::int64_t s, std::int64_t n) { return x.narrow(d.value, s - 1, n); },
-          "`length` slices from number start (from 1) on, along dim"),
+          [](In x, Dim d, Position s, std::int64_t n) { return x.narrow(d.value, s.value, n); },
+          "`length` slices from number start (from 1, or from -1 for the last) on, along dim"),
       row(
           "index_select", "self, dim, index",
           [](In x, Dim d, const Index& i) { return x.index_select(d.value, i.value); },

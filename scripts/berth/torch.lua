@@ -496,7 +496,8 @@ local scope = { A = ffi.new "berth_torch_argument[16]", R = ffi.new "berth_torch
   T = ffi.new("void*[?]", MOST_TENSORS), N = ffi.new("double[?]", MOST_NUMBERS), C = C,
   istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad,
   refuse_surplus = refuse_surplus, tensor = torch.tensor, after = after,
-  LONG = { dtype = "int64" } }
+  -- An operation itself refuses positions that are fractions, which int64 would cut.
+  POSITIONS = { dtype = "float64" } }
 
 function scope.read_tensors(name, parameter, value)
   if type(value) ~= "table" or #value == 0 or #value > MOST_TENSORS then
@@ -537,14 +538,14 @@ local function bind(row, operation)
     end
     -- Anything that may collect garbage comes before the first tensor's address is taken.
     if parameter.kind == "index" then
-      first[#first + 1] = ("if type(%s) == 'table' then %s = tensor(%s, LONG) end"):format(p, p, p)
+      first[#first + 1] = ("if type(%s) == 'table' then %s = tensor(%s, POSITIONS) end"):format(p, p, p)
     end
     lines[#lines + 1] = (READ[parameter.kind]:gsub("%$p", p):gsub("%$i", tostring(i - 1)))
   end
   local parameters = table.concat(names, ", ")
   local source = ([[
-local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, after, LONG = s.A, s.R, s.T, s.N, s.C, s.istype,
-  s.type, s.wrap, s.raise, s.bad, s.tensor, s.after, s.LONG
+local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, after, POSITIONS = s.A, s.R, s.T, s.N, s.C, s.istype,
+  s.type, s.wrap, s.raise, s.bad, s.tensor, s.after, s.POSITIONS
 local read_tensors, read_numbers, several, Tensor = s.read_tensors, s.read_numbers, s.several, s.Tensor
 local refuse_surplus, NAME = s.refuse_surplus, %q
 return function(%s)

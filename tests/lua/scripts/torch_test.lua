@@ -213,6 +213,19 @@ check.test("arange counts as a loop of Lua does", function()
   check.fails("torch.arange", torch.arange, 1, math.huge)
 end)
 
+check.test("a position that there is not is refused, and a fraction is none", function()
+  local x = torch.tensor { 10, 20, 30 }
+  check.equal({ x:select(1, 1):item(), x:select(1, -1):item(), x:narrow(1, -2, 2):totable() }, { 10, 30, { 20, 30 } })
+  check.fails("positions count from 1, or from %-1 for the last; 0 is none", x.select, x, 1, 0)
+  check.fails("positions count from 1, or from %-1 for the last; 0 is none", x.narrow, x, 1, 0, 1)
+  check.fails("positions are whole numbers", x.index_select, x, 1, { 1.7 })
+  check.fails("positions are whole numbers", x.index_select, x, 1, torch.tensor { 0 / 0 })
+  check.equal(x:index_select(1, torch.tensor { 3 }):totable(), { 30 })
+  -- LibTorch leaves rows of class -100 out, which is -99 from 1.
+  check.fails("positions count from 1", torch.cross_entropy, torch.tensor { { 1, 2 }, { 3, 4 } }, { -99, 1 })
+  check.fails("k is 3, and the dimension has 2;", torch.topk, torch.ones { 2 }, 3)
+end)
+
 check.test("losses compare what has one shape", function()
   local column, row = torch.tensor { { 1 }, { 3 } }, torch.tensor { 1, 3 }
   for _, name in ipairs { "mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits" } do
