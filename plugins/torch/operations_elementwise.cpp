@@ -37,6 +37,9 @@ std::vector<Operation> elementwise_operations() {
           "rdiv", "self, other", [](In x, Operand y) { return y.value / x; },
           "other / self; shapes are broadcast"),
       row(
+          "rpow", "self, base", [](In x, double base) { return at::pow(at::Scalar(base), x); },
+          "base, a number, to the power of self"),
+      row(
           "pow", "self, exponent", [](In x, Operand y) { return at::pow(x, y.value); },
           "self to the power of exponent; shapes are broadcast"),
       row(

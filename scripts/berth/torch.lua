@@ -608,10 +608,7 @@ Tensor = ffi.metatype("berth_torch_tensor", {
   __add = operator("add", "add"), __mul = operator("mul", "mul"),
   __sub = operator("sub", "rsub"), __div = operator("div", "rdiv"),
   __unm = function(a) return torch.neg(a) end,
-  __pow = function(a, b)
-    if type(a) == "number" then return torch.exp(b * math.log(a)) end
-    return torch.pow(a, b)
-  end,
+  __pow = operator("pow", "rpow"),
 })
 scope.Tensor = Tensor
 

@@ -203,6 +203,16 @@ check.test("a whole number leaves integers what they are", function()
     { { false, false }, { true, true }, { true, true } })
 end)
 
+check.test("a number to the power of a tensor", function()
+  check.equal(((-2) ^ torch.tensor { 1, 2, 3 }):totable(), { -2, 4, -8 })
+  check.equal((0 ^ torch.tensor { 0, 1 }):totable(), { 1, 0 })
+  check.equal((1 ^ torch.tensor { math.huge }):totable(), { 1 })
+  check.equal(shown(2 ^ long { 3, -1 }), { "float32", { 8, 0.5 } })
+  local x = torch.tensor({ 3 }):requires_grad_()
+  torch.sum(2 ^ x):backward()
+  check.near(x:grad():item(), 8 * math.log(2), 1e-6)
+end)
+
 check.test("arange counts as a loop of Lua does", function()
   for _, ends in ipairs { { 1, 3 }, { 0, 1.6 }, { 0.5, 2.4 }, { -2, -1 }, { 3, 3 }, { 1, 0 } } do
     local counted = {}
