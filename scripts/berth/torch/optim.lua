@@ -32,7 +32,7 @@ return function(torch)
     if #self.tensors == 0 then error("torch.optim: there is nothing to learn: no parameters", 3) end
     for _, kind in ipairs(kinds) do
       self[kind] = {}
-      for i, tensor in ipairs(self.tensors) do self[kind][i] = torch.zeros(tensor:shape()) end
+      for i, tensor in ipairs(self.tensors) do self[kind][i] = torch.zeros(tensor:shape(), tensor:dtype()) end
     end
     return self
   end

@@ -391,6 +391,16 @@ check.test("Adam and AdamW step as published", function()
   check.fails("lr is nan", optim.Adam, { torch.ones { 1 } }, { lr = 0 / 0 })
 end)
 
+check.test("optimisers keep the type of what they learn", function()
+  for _, make in ipairs { optim.Adam, optim.SGD } do
+    local x = torch.tensor({ 1 }, { dtype = "float64" }):requires_grad_()
+    local optimizer = make({ x }, { lr = 0.1 })
+    torch.sum(x * x):backward()
+    optimizer:step()
+    check.near(x:item(), make == optim.Adam and 0.9000000005 or 0.8)
+  end
+end)
+
 check.test("Adam counts the steps of each tensor that had a gradient, and keeps the counts", function()
   local first, late = torch.ones({ 1 }):requires_grad_(), torch.ones({ 1 }):requires_grad_()
   local optimizer = optim.Adam({ first, late }, { lr = 0.1 })
