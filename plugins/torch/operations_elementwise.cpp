@@ -1,12 +1,28 @@
 // Operations value by value, comparisons, and what makes one value of many.
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "operation.h"
 
 namespace berth::torch_module {
 namespace {
 
 using In = const Tensor&;
+
+/// Both in the type that their sum has.
+std::pair<Tensor, Tensor> alike(In x, In y) {
+  const Type type = at::result_type(x, y);
+  return {x.to(type), y.to(type)};
+}
+
+/// Two numbers are of the type that torch.tensor gives them.
+Tensor chosen(In condition, const Operand& x, const Operand& y) {
+  const bool numbers = x.is_number && y.is_number;
+  const auto [a, b] =
+      numbers ? std::pair(x.value.to(at::kFloat), y.value.to(at::kFloat)) : alike(x.value, y.value);
+  return at::where(condition.to(at::kBool), a, b);
+}
 
 /// A tensor that is compared: beside a number integers are wide, for 256 in uint8 is 0.
 Tensor wide(In x, const Operand& y) {
@@ -43,14 +59,22 @@ std::vector<Operation> elementwise_operations() {
           "pow", "self, exponent", [](In x, Operand y) { return at::pow(x, y.value); },
           "self to the power of exponent; shapes are broadcast"),
       row(
-          "maximum", "self, other", [](In x, Operand y) { return at::maximum(x, y.value.to(x)); },
+          "maximum", "self, other",
+          [](In x, Operand y) {
+            const auto [a, b] = alike(x, y.value);
+            return at::maximum(a, b);
+          },
           "the larger of both, value by value; shapes are broadcast"),
       row(
-          "minimum", "self, other", [](In x, Operand y) { return at::minimum(x, y.value.to(x)); },
+          "minimum", "self, other",
+          [](In x, Operand y) {
+            const auto [a, b] = alike(x, y.value);
+            return at::minimum(a, b);
+          },
           "the smaller of both, value by value; shapes are broadcast"),
       row(
           "where", "condition, self, other",
-          [](In c, Operand x, Operand y) { return at::where(c.to(at::kBool), x.value, y.value); },
+          [](In c, Operand x, Operand y) { return chosen(c, x, y); },
           "self where condition holds, else other; shapes are broadcast"),
       row(
           "clamp", "self, min, max",
