@@ -297,6 +297,23 @@ class Policies(unittest.TestCase):
         with self.assertRaisesRegex(berth.InvalidArgument, "already"):
             berth.register("py-cheapest", cheapest)
 
+    def test_options_are_of_their_defaults_types(self):
+        seen = []
+
+        @berth.policy("py-options", options={"rounds": 2, "share": 0.5, "shuffle": True, "word": "x"})
+        def place(search):
+            seen.append([search.option(name) for name in ("rounds", "share", "shuffle", "word")])
+            return search.cost_us.argmin(axis=1)
+
+        for given in ({}, {"shuffle": True}, {"rounds": 3, "share": 1, "shuffle": False, "word": 7}):
+            chain().place(policy="py-options", options=given)
+        self.assertEqual(seen, [["2", "0.5", "true", "x"]] * 2 + [["3", "1", "false", "7"]])
+        for given, kind in (({"rounds": "many"}, "an integer"), ({"rounds": 0.5}, "an integer"), ({"share": "x"}, "a number"),
+                            ({"shuffle": "yes"}, "true or false")):
+            with self.assertRaisesRegex(berth.Error, f"option '{list(given)[0]}' takes {kind}"):
+                chain().place(policy="py-options", options=given)
+        self.assertEqual(len(seen), 3)
+
     def test_it_is_equal_in_a_comparison(self):
         berth.register("py-random", lambda search: np.random.default_rng(search.seed).integers(1, 3, search.groups))
         first = chain().compare(["py-random", "topo"], seed=4)

@@ -20,6 +20,24 @@ _lock = threading.Lock()
 _policies: Dict[str, Any] = {}  # name -> struct; callbacks live as long as the process
 _engines: "weakref.WeakSet[_c.Object]" = weakref.WeakSet()
 _thread = threading.local()
+_KINDS: Dict[type, str] = {bool: "true or false", int: "an integer", float: "a number"}
+
+
+def _option_text(value: Any) -> str:
+    """As the engine writes a value: `true`, where Python's own text is `True`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_options(search: "Search", defaults: "Mapping[str, Any]") -> None:
+    """The engine takes the options of a policy by the C interface as texts; each must be of its default's type."""
+    for name, default in defaults.items():
+        kind, text = type(default), search.option(name)
+        try:
+            fits = text in ("true", "false") if kind is bool else kind not in _KINDS or kind(text) is not None
+        except ValueError:
+            fits = False
+        if not fits:
+            raise _c.InvalidArgument(f"option '{name}' takes {_KINDS[kind]}, got '{text}'")
 
 
 class Search:
@@ -69,7 +87,7 @@ class Search:
         return bool(self._running().should_stop(self._search))
 
     def option(self, name: str) -> str:
-        """The value of an option, as text; empty where there is none of that name."""
+        """The value of an option, as text, `true` or `false` of a boolean; empty where there is none of that name."""
         return str(self._running().option(self._search, _c.text(name)))
 
     def say(self, note: str) -> None:
@@ -77,11 +95,12 @@ class Search:
         self._running().say(self._search, _c.text(note, "a note"))
 
 
-def _callback(place: Place) -> Any:
+def _callback(place: Place, defaults: "Mapping[str, Any]") -> Any:
     def run(_user: Any, search: Any, devices: Any) -> int:
         seen: Optional[Search] = None
         try:
             seen = Search(search)
+            _check_options(seen, defaults)
             answer = _c.integers(place(seen), [seen.groups], "the devices of the policy")
             c.memmove(devices, answer.ctypes.data, answer.nbytes)
             return 0
@@ -116,22 +135,25 @@ def register(name: str, place: Place, *, options: Optional["Mapping[str, Any]"] 
              version: str = "1.0") -> None:
     """Makes `place` a policy that `berth.place` and `berth.compare` know by `name` (a-z, 0-9, '-', '_').
 
-    It gets a Search and returns a device for every group. `options` are its options with their defaults.
-    Searches on several threads may call it at the same time. A name is given once.
+    It gets a Search and returns a device for every group. `options` are its options with their defaults; where one is a
+    boolean, an integer or a real number, what is given must be one. Searches on several threads may call it at the same
+    time. A name is given once.
     """
     if not callable(place):
         raise _c.InvalidArgument(f"the policy '{name}' is a {type(place).__name__}; give a function of a Search")
-    if not isinstance({} if options is None else options, Mapping) or not isinstance(description, str):
+    defaults: "Mapping[str, Any]" = {} if options is None else options
+    if not isinstance(defaults, Mapping) or not isinstance(description, str):
         raise _c.InvalidArgument("options are a dictionary of names and defaults, and the description is text; give such")
+    defaults = dict(defaults)
     rows: List[Any] = [
-        _c.PolicyOption(_c.text(key), _c.text(str(value)), _c.text("")) for key, value in (options or {}).items()]
+        _c.PolicyOption(_c.text(key), _c.text(_option_text(value)), _c.text("")) for key, value in defaults.items()]
     table = (_c.PolicyOption * len(rows))(*rows)
     if not isinstance(name, str):
         raise _c.InvalidArgument(f"the name of a policy is a {type(name).__name__}; give text")
     first = (description or inspect.getdoc(place) or "a policy in Python").strip().splitlines()[0]
     policy = _c.Policy(size=c.sizeof(_c.Policy), name=_c.text(name, "the name of a policy"),
                        version=_c.text(version, "a version"), description=_c.text(first, "a description"),
-                       options=table, option_count=len(rows), place=_callback(place))
+                       options=table, option_count=len(rows), place=_callback(place, defaults))
     with _lock:
         if name in _policies:
             raise _c.InvalidArgument(f"there is a policy '{name}' already; choose another name")
