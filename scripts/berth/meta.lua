@@ -268,9 +268,9 @@ function berth.problem(problem) end
 ---result is the mean runtime of `repeats` steps (default 5) after `warm_up` steps (default 5).
 ---@param problem berth.Problem
 ---With `evaluate`, that function gives the evaluations of an array of placements: only `objective_us` is
----required, and `feasible` = false says that a placement does not fit. `measures` says whether its runtimes are
----measured; a function that simulates other costs or another machine than the problem's measures too, for bounds are
----those of the problem.
+---required, and `feasible` = false says that a placement does not fit; a field that no evaluation has is an error.
+---`measures` says whether its runtimes are measured; a function that simulates other costs or another machine than the
+---problem's measures too, for bounds are those of the problem.
 ---@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, precision?: number, seed?: integer, evaluate?: (fun(placements: berth.Placement[]): berth.Evaluation[]), measures?: boolean }
 ---@return berth.Evaluator
 function berth.evaluator(problem, options) end

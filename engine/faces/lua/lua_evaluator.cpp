@@ -22,29 +22,27 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
   const StackGuard guard(L);
   reserve_stack(L, 12);
   table.require_table();
-  const auto field = [&](const char* key) {
-    lua_pushstring(L, key);
-    lua_rawget(L, table.index());
-    return Value(L, lua_gettop(L), key, /*argument=*/0);
-  };
+  Fields fields(L, table);
   const auto number = [&](const char* key, double otherwise) {
-    const Value value = field(key);
+    const Value value = fields.get(key);
     const double given = value.present() ? value.number() : otherwise;
     if (given < 0) value.refuse("a time is negative; give microseconds from 0 on");
     return given;
   };
   const bool latency = problem.options().objective == Objective::latency;
   out = {};
-  if (!field("objective_us").present()) static_cast<void>(field("objective_us").number());
+  if (const Value given = fields.get("objective_us"); !given.present()) {
+    static_cast<void>(given.number());
+  }
   out.objective_us = number("objective_us", 0);
   out.runtime_us = number("runtime_us", latency ? out.objective_us : 0);
   out.max_load_us = number("max_load_us", latency ? 0 : out.objective_us);
-  const Value feasible = field("feasible");
+  const Value feasible = fields.get("feasible");
   out.feasible = !feasible.present() || feasible.boolean();
   const std::int32_t devices = problem.cluster().device_count();
-  const Value worst = field("worst_device");
+  const Value worst = fields.get("worst_device");
   if (worst.present()) out.worst_device = worst.id(devices);
-  out.excess_bytes = bytes_of(field("excess_bytes"));
+  out.excess_bytes = bytes_of(fields.get("excess_bytes"));
   if (out.excess_bytes > 0 && feasible.present() && out.feasible) {
     feasible.refuse("it is true, and excess_bytes says what memory lacks");
   }
@@ -52,7 +50,7 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
   // Searches take something off the device that is over its limit.
   if (!out.feasible && out.worst_device == kNoDevice) out.worst_device = 0;
   const auto array = [&](const char* key) {
-    const Value value = field(key);
+    const Value value = fields.get(key);
     std::vector<double> numbers =
         value.present() ? value.numbers() : std::vector<double>(static_cast<std::size_t>(devices));
     if (numbers.size() != static_cast<std::size_t>(devices)) {
@@ -67,6 +65,7 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
   for (const double us : out.busy_us) {
     if (!(us >= 0)) table.refuse("busy_us: a time is negative; give microseconds from 0 on");
   }
+  fields.finish();
 }
 
 class LuaEvaluator final : public Evaluator {
