@@ -1234,13 +1234,13 @@ function rollout:best_evaluation(episode, result) end
 ---@return berth.Evaluation
 function rollout:last(episode) end
 
----Entropy of the distribution that a decision was drawn from, in nats.
+---Entropy of the policy's distribution at a decision, in nats. What `epsilon` mixes into the draws is not counted.
 ---@param episode integer
 ---@param step integer 1 .. steps
 ---@return number
 function rollout:entropy(episode, step) end
 
----Logarithm of the probability of the device that was chosen.
+---Logarithm of the policy's probability of the device that was chosen, also where `epsilon` chose it.
 ---@param episode integer
 ---@param step integer 1 .. steps
 ---@return number

@@ -52,9 +52,14 @@ return function(torch)
     return p:multinomial(1, true):squeeze(2)
   end
 
-  local function entropy_of(log_pi)
+  -- The entropy that is learned: its slope stays finite where a probability is 0.
+  local function smooth_entropy_of(log_pi)
     local p = log_pi:exp()
     return -(p * (p + 1e-3):log()):sum(2)
+  end
+
+  local function entropy_of(log_pi)
+    return (log_pi:exp() * -log_pi:clamp(-1e30, 0)):sum(2)
   end
 
   -- Puts the network in the mode unless it is there; what an author sets for a part holds within a mode.
@@ -169,10 +174,10 @@ return function(torch)
     if seen.whole then
       local log_pi = learner.group_log_policy(agent, seen, problem)
       local samples = seen.action:size(1)
-      return log_pi:gather(2, seen.action:transpose()):sum(1), entropy_of(log_pi):sum():expand { samples }
+      return log_pi:gather(2, seen.action:transpose()):sum(1), smooth_entropy_of(log_pi):sum():expand { samples }
     end
     local log_pi = learner.log_policy(agent, seen, problem)
-    return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), entropy_of(log_pi)
+    return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), smooth_entropy_of(log_pi)
   end
 
   -- One step of the optimiser; a gradient or a step that is not finite is refused, and nothing changes.

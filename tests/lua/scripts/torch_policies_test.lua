@@ -394,6 +394,30 @@ if found then
     end
   end)
 
+  check.test("a rollout's entropies are those of the policy, in nats", function()
+    local torch = require "berth.torch"
+    local problem = problem_of()
+    -- Both devices alike; the first alone.
+    for name, second in pairs { even = 0, sure = -math.huge } do
+      local function logits(_, rows) return torch.tensor({ 0, second }):expand { rows, -1 } end
+      local learns = { observe = { groups = { "cost" }, devices = { "load" } },
+        network = function() return torch.nn.Linear(1, 1) end }
+      learns.kind, learns.logits = name .. "_step", function(of, seen) return logits(of, seen.allowed:size(1)) end
+      berth.register_policy { name = learns.kind, learns = torch.learner(learns) }
+      learns.logits = nil
+      learns.kind, learns.group_logits = name .. "_whole", function(of, seen) return logits(of, seen.able:size(1)) end
+      berth.register_policy { name = learns.kind, learns = torch.learner(learns) }
+      local nats = name == "even" and math.log(2) or 0
+      local steps = berth.policy(name .. "_step"):rollout(problem, { seed = 1 })
+      for s = 1, steps:steps(1) do
+        check.near(steps:entropy(1, s), nats, 1e-6)
+        check.near(steps:log_probability(1, s), -nats, 1e-6)
+      end
+      local whole = berth.policy(name .. "_whole"):rollout(problem, { seed = 1 })
+      check.near(whole:entropy(1, 1), nats * problem:groups():count(), 1e-6)
+    end
+  end)
+
   for _, name in ipairs { "placeto", "ppo", "evolution", "one_pass" } do
     check.test(name .. " learns, goes on where it stopped, and places", function()
       local problem = problem_of()
