@@ -343,7 +343,12 @@ int berth_torch_grad(void* tensor, void** out) {
 int berth_torch_set_grad(void* tensor, void* gradient) {
   return guarded([&] {
     Tensor self = borrowed(tensor);
-    self.mutable_grad() = gradient != nullptr ? borrowed(gradient) : Tensor();
+    const Tensor given = gradient != nullptr ? borrowed(gradient) : Tensor();
+    TORCH_CHECK(!given.defined() ||
+                    (given.sizes() == self.sizes() && given.scalar_type() == self.scalar_type()),
+                "a gradient of ", described(given), " for ", described(self),
+                "; give one of the same type and shape");
+    self.mutable_grad() = given;
   });
 }
 

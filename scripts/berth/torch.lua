@@ -361,7 +361,10 @@ end
 
 function methods:set_grad(gradient)
   inspect(self, "set_grad")
-  local status = C.berth_torch_set_grad(self.impl, gradient and gradient.impl or nil)
+  if gradient ~= nil and not ffi.istype(Tensor, gradient) then
+    bad("set_grad", "gradient", "a tensor or nil", gradient)
+  end
+  local status = C.berth_torch_set_grad(self.impl, gradient ~= nil and gradient.impl or nil)
   if after(status, self, gradient) ~= 0 then raise "torch.set_grad" end
 end
 

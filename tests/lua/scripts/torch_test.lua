@@ -255,6 +255,15 @@ check.test("losses compare what has one shape", function()
   end
 end)
 
+check.test("a gradient that is set is of its tensor's type and shape", function()
+  local x = torch.zeros({ 3 }):requires_grad_()
+  check.fails("a gradient of Float %[1%] for Float %[3%]; give one of the same", x.set_grad, x, torch.ones { 1 })
+  check.fails("a gradient of Double %[3%] for Float %[3%]", x.set_grad, x, torch.ones({ 3 }, "float64"))
+  check.fails("set_grad: gradient: a tensor or nil expected, got number", x.set_grad, x, 1)
+  x:set_grad(torch.ones { 3 })
+  check.equal(x:grad():totable(), { 1, 1, 1 })
+end)
+
 check.test("reductions take a dimension, and without one are of all values", function()
   local x = torch.tensor { { 3, 4 }, { 6, 8 } }
   check.equal({ x:prod():item(), x:prod(2):totable(), x:prod(2, true):shape() }, { 576, { 12, 48 }, { 2, 1 } })
