@@ -99,8 +99,8 @@ return function(torch)
     local parts, directory, at = {}, {}, 0
     for _, name in ipairs(sorted_names(tensors, "save_npz")) do
       local content, file = npy(tensors[name]), name .. ".npy"
-      -- Versions, flags, method 0 (stored), time and date, CRC, sizes (the ZIP application note, 4.4).
-      local common = little(20, 2) .. little(0, 2) .. little(0, 2) .. little(0, 2) .. little(33, 2)
+      -- Versions, flags (names are UTF-8), method 0 (stored), time and date, CRC, sizes (the ZIP application note, 4.4).
+      local common = little(20, 2) .. little(2048, 2) .. little(0, 2) .. little(0, 2) .. little(33, 2)
         .. little(crc32(content), 4) .. little(#content, 4) .. little(#content, 4) .. little(#file, 2)
       local entry = "PK\3\4" .. common .. little(0, 2) .. file .. content
       parts[#parts + 1] = entry

@@ -629,6 +629,10 @@ check.test("files of NumPy and safetensors hold the same tensors", function()
   local read, metadata = torch.load_safetensors(folder .. "/all.safetensors")
   same(read)
   check.equal(metadata, { note = 'a "note"\n' })
+  -- Bit 11 of the flags says that a name is UTF-8; else NumPy takes it for code page 437.
+  local archive = assert(io.open(folder .. "/all.npz", "rb")):read "*a"
+  for at in archive:gmatch "()PK\3\4" do check.equal({ archive:byte(at + 6, at + 7) }, { 0, 8 }) end
+  for at in archive:gmatch "()PK\1\2" do check.equal({ archive:byte(at + 8, at + 9) }, { 0, 8 }) end
   -- Damage of any byte, or a missing end, is an error and never a crash.
   for _, kind in ipairs { "npz", "safetensors" } do
     local file = assert(io.open(folder .. "/all." .. kind, "rb"))
