@@ -77,22 +77,27 @@ local function pass_us(rule, problem, folder)
 end
 
 -- The best `keep` of tried = { { rule =, log_us = { by problem } }, .. } together, best first, the mean of the problems
--- that one of them fits (nil for none), and how many none fits.
+-- that one of them fits (nil for none), and how many none fits. Rules that are alike beside the others come in the order
+-- of what they are alone.
 local function best_together(tried, keep, problems)
-  local kept, least = {}, {}
+  local kept, taken, least = {}, {}, {}
   for i = 1, problems do least[i] = UNFIT end
   local function with(each)
-    local sum = 0
-    for i = 1, problems do sum = sum + math.min(least[i], each.log_us[i]) end
-    return sum / problems
+    local sum, alone = 0, 0
+    for i = 1, problems do
+      sum, alone = sum + math.min(least[i], each.log_us[i]), alone + math.min(UNFIT, each.log_us[i])
+    end
+    return sum, alone
   end
   for _ = 1, math.min(keep, #tried) do
-    local best, least_sum = nil, math.huge
+    local best, least_sum, least_alone = nil, math.huge, math.huge
     for _, each in ipairs(tried) do
-      local sum = with(each)
-      if sum < least_sum then best, least_sum = each, sum end
+      local sum, alone = with(each)
+      if not taken[each] and (sum < least_sum or sum == least_sum and alone < least_alone) then
+        best, least_sum, least_alone = each, sum, alone
+      end
     end
-    kept[#kept + 1] = best.rule
+    kept[#kept + 1], taken[best] = best.rule, true
     for i = 1, problems do least[i] = math.min(least[i], best.log_us[i]) end
   end
   local fit = {}

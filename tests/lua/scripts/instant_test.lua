@@ -42,6 +42,7 @@ check.test("rules are learned, kept in a file and used", function()
   local rules = instant.learn(options)
   check.equal(#rules, 3)
   check.equal(#rules[1], 11)
+  for i = 1, 3 do check.equal(table.concat(rules[i], " ") == table.concat(rules[i % 3 + 1], " "), false) end
   check.equal(seen, 2)
   check.equal(lines_of(options.record), 40)
   -- Finished work is not done again, and the same draws give the same rules.
