@@ -41,13 +41,14 @@ local function bytes_of(ctype, value)
   return ffi.string(ffi.new(ctype, value), ffi.sizeof(ctype))
 end
 
+-- Those below 0 are ten bytes of an int64, as Protobuf has it.
 local function varint(value)
-  local out = {}
+  local out, rest = {}, ffi.cast("uint64_t", ffi.cast("int64_t", value))
   repeat
-    local low = value % 128
-    value = (value - low) / 128
-    out[#out + 1] = string.char(value > 0 and low + 128 or low)
-  until value == 0
+    local low = tonumber(rest % 128)
+    rest = rest / 128
+    out[#out + 1] = string.char(rest > 0 and low + 128 or low)
+  until rest == 0
   return table.concat(out)
 end
 
@@ -85,13 +86,13 @@ end
 -- The step of an event as `event` and `log.write` make it; nil where it has none.
 local function step_of(data)
   if #data < 11 or data:byte(10) ~= 16 then return nil end
-  local step, factor, at = 0, 1, 11
+  local step, factor, at = 0ULL, 1ULL, 11
   repeat
     local byte = data:byte(at)
     if not byte then return nil end
     step, factor, at = step + (byte % 128) * factor, factor * 128, at + 1
   until byte < 128
-  return step
+  return tonumber(ffi.cast("int64_t", step))
 end
 
 -- The records up to step `last`, without one that was cut off in writing.
@@ -138,7 +139,7 @@ end
 --   ARGS    path     of the file, with "tfevents" in its name; another name is that of a folder, which gets one
 --           last     the last step to keep of what is there; default: all
 --   RETURN  table with
---             write(step, values, time_s)  values by tag; time_s defaults to the clock
+--             write(step, values, time_s)  a whole number, values by tag; time_s defaults to the clock
 --             close()
 function events.tensorboard(path, last)
   path = event_file(path)
@@ -149,6 +150,9 @@ function events.tensorboard(path, last)
   local log = {}
   if file.size() == 0 then file.write(event(os.time(), message(3, "brain.Event:2"))) end
   function log.write(step, values, time_s)
+    if type(step) ~= "number" or step % 1 ~= 0 or math.abs(step) > 2 ^ 53 then
+      error(("events.tensorboard: step %s; give a whole number"):format(tostring(step)), 2)
+    end
     local tags = {}
     for tag in pairs(values) do tags[#tags + 1] = tag end
     table.sort(tags)

@@ -182,6 +182,25 @@ check.test("curves are not written into files of others", function()
   check.equal(read(path), "some words that are no events")
 end)
 
+check.test("a step below 0 is an int64, and is kept", function()
+  local path = folder .. "/before.tfevents"
+  local log = events.tensorboard(path)
+  log.write(-1, { loss = 1 }, 2)
+  log.write(300, { loss = 1 }, 2)
+  check.fails("step nan; give a whole number", log.write, 0 / 0, { loss = 1 })
+  check.fails("step 0.5; give a whole number", log.write, 0.5, { loss = 1 })
+  log.close()
+  -- Field 2, a varint, as Protobuf's own library writes it.
+  check.equal(read(path):find("\16" .. ("\255"):rep(9) .. "\1\42", 1, true) ~= nil, true)
+  check.equal(read(path):find("\16\172\2\42", 1, true) ~= nil, true)
+  local whole = #read(path)
+  events.tensorboard(path, 300).close()
+  check.equal(#read(path), whole)
+  events.tensorboard(path, -1).close()
+  check.equal(read(path):find("\16" .. ("\255"):rep(9), 1, true) ~= nil, true)
+  check.equal(#read(path) < whole, true)
+end)
+
 check.test("a policy that does not learn is refused", function()
   check.fails("nothing to learn", function()
     train.episodes { policy = berth.policy "single", problems = { two_chains(2) }, count = 1 }
