@@ -93,8 +93,9 @@ Tensor adam_step(Tensor self, In gradient_in, Tensor mean, Tensor square, std::i
 }
 
 Tensor dropped_out(In x, double p, bool training) {
-  TORCH_CHECK(p >= 0 && p < 1, "p is a probability below 1, got ", p);
+  TORCH_CHECK(p >= 0 && p <= 1, "p is a probability from 0 to 1, got ", p);
   if (!training || p == 0) return x;
+  if (p == 1) return x * 0;  // 1 - p divides nothing
   return x * at::empty_like(x).bernoulli_(1 - p, generator()) / (1 - p);
 }
 
