@@ -17,6 +17,13 @@ Tensor counted(double first, double last, Type type) {
   return at::arange(count, at::kDouble).add_(first).to(type);
 }
 
+std::tuple<Tensor, Tensor> largest(In x, std::int64_t k, Dim dim) {
+  const std::int64_t size = x.dim() == 0 ? 1 : x.size(dim.value);
+  TORCH_CHECK(k >= 0 && k <= size, "k is ", k, ", and the dimension has ", size);
+  auto [values, at] = x.topk(k, dim.value);
+  return {values, at + 1};
+}
+
 }  // namespace
 
 std::vector<Operation> shape_operations() {
@@ -138,11 +145,7 @@ std::vector<Operation> shape_operations() {
           },
           "values in order along dim, and where they were, from 1"),
       row(
-          "topk", "self, k, dim = -1",
-          [](In x, std::int64_t k, Dim d) {
-            auto [values, at] = x.topk(k, d.value);
-            return std::tuple(values, at + 1);
-          },
+          "topk", "self, k, dim = -1", [](In x, std::int64_t k, Dim d) { return largest(x, k, d); },
           "the k largest values along dim, and where they are, from 1"),
       row(
           "to", "self, dtype", [](In x, Type t) { return x.to(t); },
