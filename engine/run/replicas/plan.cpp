@@ -59,6 +59,10 @@ std::string ReplicaPlan::text(const Cluster& cluster) const {
 ReplicaPlan parse_replica_plan(std::string_view text, const Cluster& cluster, std::int64_t batch) {
   ReplicaPlan plan;
   std::set<DeviceId> taken;
+  std::set<std::string_view> given;
+  const auto once = [&](std::string_view key) {
+    if (!given.insert(key).second) refuse(cat("replicas: '", key, "' is given twice; leave one"));
+  };
   std::int64_t samples = 0;
   for (const std::string& part : split_names(text)) {
     const std::size_t equal = part.rfind('=');
@@ -66,12 +70,14 @@ ReplicaPlan parse_replica_plan(std::string_view text, const Cluster& cluster, st
       refuse(cat("replicas: '", part, "' is no DEVICE=SAMPLES, such as gpu:0=27"));
     }
     if (part == "updates=shared") {
+      once("updates");
       plan.share_updates = true;
       continue;
     }
     const std::int64_t value = number(std::string_view(part).substr(equal + 1), part);
     const std::string_view who = std::string_view(part).substr(0, equal);
     if (who == "bucket") {
+      once("bucket");
       plan.bucket_bytes = value;
       continue;
     }

@@ -36,6 +36,8 @@ TEST_CASE("a plan that cannot be says what is wrong") {
       {"gpu:0=30,gpu:1=30", "add up to 60"},
       {"gpu:0=65", "more samples than the batch"},
       {"gpu:0=64,updates=all", "no DEVICE=SAMPLES"},
+      {"gpu:0=64,bucket=1,bucket=2", "'bucket' is given twice"},
+      {"gpu:0=64,updates=shared,updates=shared", "'updates' is given twice"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.text);
