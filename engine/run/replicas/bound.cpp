@@ -40,6 +40,21 @@ double spread_us(const std::vector<std::vector<double>>& us, const std::vector<d
   return sum;
 }
 
+/// The least that two replicas take to exchange twice the gradients' bytes, over whatever links there are. Of
+/// links on which any number of transfers have the whole bandwidth each, nothing is known: 0.
+double exchange_us(std::int64_t gradient_bytes, const Cluster& cluster) {
+  if (cluster.has_parallel_routes()) return 0;
+  double bandwidth = 0;
+  for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+    double fastest = 0;
+    for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+      if (src != dst) fastest = std::max(fastest, cluster.route(src, dst).bandwidth_bytes_per_s);
+    }
+    bandwidth += fastest;
+  }
+  return bandwidth > 0 ? 2.0 * static_cast<double>(gradient_bytes) / bandwidth * 1e6 : 0;
+}
+
 }  // namespace
 
 ReplicaBound bound_replicas(const Training& training, const SizedModel& whole,
@@ -71,17 +86,7 @@ ReplicaBound bound_replicas(const Training& training, const SizedModel& whole,
     bound.us = std::max(bound.us, spread_us(us, share));
   }
   bound.basis = "work of the whole batch over all devices";
-  // Two replicas exchange at least twice the gradients' bytes, over whatever links there are.
-  double bandwidth = 0;
-  for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
-    double fastest = 0;
-    for (DeviceId src = 0; src < cluster.device_count(); ++src) {
-      if (src != dst) fastest = std::max(fastest, cluster.route(src, dst).bandwidth_bytes_per_s);
-    }
-    bandwidth += fastest;
-  }
-  const double bytes = 2.0 * static_cast<double>(training.gradient_bytes);
-  const double links_us = bandwidth > 0 ? bytes / bandwidth * 1e6 : 0;
+  const double links_us = exchange_us(training.gradient_bytes, cluster);
   if (const double either_us = std::min(plain_us, links_us); either_us > bound.us) {
     bound.us = either_us;
     bound.basis = plain_us < links_us ? "bound of placing whole ops"

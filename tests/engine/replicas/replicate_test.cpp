@@ -347,4 +347,10 @@ TEST_CASE("two replicas whose work is nothing take what their ring takes, and th
   CHECK(bound.us == doctest::Approx(kBytes / 10e9 * 1e6));
   const std::vector<DeviceId> both = {0, 1};
   CHECK(bound.us == doctest::Approx(ring_us(kBytes, both, cluster)));
+
+  // Buckets on parallel links have the whole bandwidth each.
+  LinkSpec link{"*", "*", 10e9, 0, {}};
+  link.parallel = true;
+  const Cluster parallel("pair", devices, {link});
+  CHECK(bound_replicas(training, model, model, 32, parallel, 1e9).us == 0);
 }
