@@ -417,6 +417,16 @@ TEST_CASE("even is llama.cpp's own split under its rules") {
   CHECK_MESSAGE(split.out.find("--tensor-split 3,2\n") != std::string::npos, split.out);
 }
 
+TEST_CASE("links that a tool's rules add are none of the machine's") {
+  const Workplace work;
+  write_decoder(work, 10'000'000);
+  const ProcessResult placed =
+      work.berth({"place", "decoder.graph.json", "--cluster", "tight.json", "--for", "accelerate",
+                  "--objective", "throughput", "--policy", "single", "--bound", "none"});
+  REQUIRE_MESSAGE(placed.status == 0, placed.err);
+  CHECK_MESSAGE(placed.err.find("links of this machine") == std::string::npos, placed.err);
+}
+
 TEST_CASE("accelerate's host holds nothing that a GPU still has room for") {
   const Workplace work;
   Json graph = decoder_graph();

@@ -289,7 +289,7 @@ Task task_of(const Posed& before) {
   task.problem = std::make_shared<const Problem>(posed.graph, posed.cluster, posed.costs,
                                                  groups_of(posed), options, std::move(constraints));
   task.notes = std::move(posed.notes);
-  add_notes(*task.problem, own_model, task.notes);
+  add_notes(*task.problem, *before.cluster, own_model, task.notes);
   note_unused(posed.settings, task.notes);
   task.settings = stored_settings(posed.settings, *task.problem, *before.cluster,
                                   before.parts.costs != nullptr);

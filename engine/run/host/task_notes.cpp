@@ -120,11 +120,12 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
                       join({types.begin(), types.end()}, 6)));
 }
 
-/// Links of which a property is left out.
-void note_plain_links(const Problem& problem, std::vector<std::string>& notes) {
+/// Links of the user's machine of which a property is left out.
+void note_plain_links(const Problem& problem, const Cluster& machine,
+                      std::vector<std::string>& notes) {
   const bool step = problem.options().objective == Objective::latency &&
                     problem.options().semantics == Semantics::dataflow;
-  if (step || !problem.cluster().has_parallel_routes()) return;
+  if (step || !machine.has_parallel_routes()) return;
   notes.push_back(
       "links of this machine are parallel or are copied from by their receivers, which counts with "
       "objective=latency and semantics=dataflow alone; here they are links like others");
@@ -164,10 +165,11 @@ void note_unused(const Settings& settings, std::vector<std::string>& notes) {
   }
 }
 
-void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
+void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
+               std::vector<std::string>& notes) {
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
-  note_plain_links(problem, notes);
+  note_plain_links(problem, machine, notes);
   note_empty_margins(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);
