@@ -60,6 +60,66 @@ TEST_CASE("a plan is placed, stored, simulated again and explained") {
   CHECK_MESSAGE(inspected.status == 0, inspected.err);
 }
 
+namespace {
+
+/// A step whose samples are split into two equal parts, one for the forward pass and one for the other.
+std::string split_step() {
+  const auto node = [](const char* name, const char* op, const std::vector<std::string>& inputs,
+                       const std::string& attributes) {
+    std::string text = std::string("node { name: '") + name + "' op: '" + op + "'";
+    for (const std::string& input : inputs) text += " input: '" + input + "'";
+    return text + attributes + " }\n";
+  };
+  const auto type = [](const char* key, const char* value) {
+    return std::string(" attr { key: '") + key + "' value { type: " + value + " } }";
+  };
+  const std::string of_float = type("T", "DT_FLOAT");
+  const auto constant = [&](const char* name, const char* dtype, const char* value) {
+    return node(name, "Const", {},
+                type("dtype", dtype) + " attr { key: 'value' value { tensor { dtype: " + dtype +
+                    " tensor_shape { } " + value + " } } }");
+  };
+  const std::string square = "{ dim { size: 4 } dim { size: 4 } }";
+  return node("x", "Placeholder", {},
+              type("dtype", "DT_FLOAT") +
+                  " attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 4 } } } }") +
+         node("w", "VariableV2", {},
+              type("dtype", "DT_FLOAT") + " attr { key: 'shape' value { shape " + square + " } }") +
+         constant("axis", "DT_INT32", "int_val: 0") + constant("rate", "DT_FLOAT", "float_val: 1") +
+         node("parts", "Split", {"axis", "x"},
+              of_float + " attr { key: 'num_split' value { i: 2 } }") +
+         node("y", "MatMul", {"parts", "w"}, of_float) +
+         node("dw", "MatMul", {"parts:1", "y"},
+              of_float + " attr { key: 'transpose_a' value { b: true } }") +
+         node("train", "ApplyGradientDescent", {"w", "rate", "dw"}, of_float);
+}
+
+}  // namespace
+
+TEST_CASE("a share that the model does not come in is refused, and auto looks at others") {
+  const Workplace work;
+  work.write_text("split.pbtxt", split_step());
+  const auto replicated = [&](const char* batch, const char* plan) {
+    return work.berth({"place", "split.pbtxt", "--batch", batch, "--cluster", "k80x4",
+                       "--replicate", plan, "--moves", "20", "--bound", "none", "--json"});
+  };
+  CHECK(replicated("8", "gpu:0=6,gpu:1=2").status == 0);
+  for (const char* const plan : {"gpu:0=5,gpu:1=3", "gpu:0+gpu:1=5,gpu:2+gpu:3=3", "3"}) {
+    CAPTURE(plan);
+    const ProcessResult refused = replicated("8", plan);
+    CHECK(refused.status != 0);
+    CHECK_MESSAGE(refused.err.find("of its 8 samples: nothing says what 'parts' (Split) gives") !=
+                      std::string::npos,
+                  refused.err);
+  }
+  const ProcessResult found = replicated("12", "auto");
+  REQUIRE_MESSAGE(found.status == 0, found.err);
+  const std::string notes = Json::parse(found.out)["notes"].dump();
+  CHECK_MESSAGE(notes.find("gpu:0=3,gpu:1=3,gpu:2=3,gpu:3=3,bucket=8000000 not posed, the model") !=
+                    std::string::npos,
+                notes);
+}
+
 TEST_CASE("auto says what it tried, and stays above its bound") {
   const Workplace work;
   const ProcessResult found =

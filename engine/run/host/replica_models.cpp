@@ -146,6 +146,23 @@ const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
   return sizes_[samples] = std::move(sized);
 }
 
+const SizedModel& ReplicaModels::share(std::int64_t samples) {
+  const Graph& whole_graph = *whole().graph;
+  const SizedModel& sized = at_size(samples);
+  for (TensorId tensor = 0; tensor < whole_graph.tensor_count(); ++tensor) {
+    const OpId op = whole_graph.maker(tensor);
+    if (op == kNoOp || !whole_graph.bytes_known(tensor) || sized.graph->bytes_known(tensor)) {
+      continue;
+    }
+    throw Error(ErrorCode::unsupported,
+                cat("the model cannot be had for a share of ", samples, " of its ", batch_,
+                    " samples: nothing says what '", whole_graph.op_name(op), "' (",
+                    whole_graph.op_type(op),
+                    ") gives then, as where equal parts do not come out even; give other shares"));
+  }
+  return sized;
+}
+
 const Training& ReplicaModels::training() {
   if (!training_) {
     const Graph& smaller_graph = *at_size(smaller()).graph;
@@ -222,7 +239,7 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   const Cluster& cluster = *models.cluster();
   const Training& training = models.training();
   std::vector<SizedModel> sized;
-  for (const auto& replica : plan.replicas) sized.push_back(models.at_size(replica.share));
+  for (const auto& replica : plan.replicas) sized.push_back(models.share(replica.share));
   PosedReplicas posed;
   posed.step = replicate(training, models.whole(), sized, cluster, plan);
   auto figures = std::make_shared<ReplicaFigures>();

@@ -27,6 +27,9 @@ class ReplicaModels {
   /// Costs that were measured or stated follow the batch as the roofline model's do. Throws
   /// Error(unsupported) where the cluster has no figures for that.
   [[nodiscard]] const SizedModel& at_size(std::int64_t samples);
+  /// The same of a share of a plan. Throws Error(unsupported), too, where a size is known of the whole batch
+  /// and not of the share, as where its samples are split into equal parts that they do not come in.
+  [[nodiscard]] const SizedModel& share(std::int64_t samples);
   /// Throws Error(unsupported) where the model cannot be shared.
   [[nodiscard]] const Training& training();
   /// The other size that is compared.

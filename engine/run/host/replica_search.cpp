@@ -141,7 +141,8 @@ class ReplicaSearch {
     any_plan_ = true;
     const bool alike = are_of_one_kind(devices, *cluster_);
     if (alike) {
-      retire(steps_.planned(even_plan(*cluster_, most, models_.batch())));
+      const ReplicaPlan plan = even_plan(*cluster_, most, models_.batch());
+      if (is_served(plan)) retire(steps_.planned(plan));
     } else {
       steps_.search(plain.one, kPlainPart * budget_.whole());
       tried_.push_back(std::move(plain));
@@ -165,6 +166,7 @@ class ReplicaSearch {
       if (budget_.stopped()) return;
       const ReplicaPlan plan = even_plan(*cluster_, count, models_.batch(), links);
       if (links == FastLinks::between && linked_alike(plan, within, *cluster_)) continue;
+      if (!is_served(plan)) continue;
       Tried tried = steps_.planned(plan);
       // With a bound above that of the plain step, nothing is gained by replicas.
       tried.bound_us = lower_bound(tried.one.problem()).us;
@@ -173,6 +175,17 @@ class ReplicaSearch {
       } else {
         running_.push_back(std::move(tried));
       }
+    }
+  }
+  /// Whether the model can be had at each share.
+  bool is_served(const ReplicaPlan& plan) {
+    try {
+      for (const auto& replica : plan.replicas) static_cast<void>(models_.share(replica.share));
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      saw(plan, cat("not posed, ", error.what()));
+      return false;
     }
   }
   void add_other_links(std::size_t count) {
@@ -197,7 +210,7 @@ class ReplicaSearch {
   }
   /// Moves samples between kinds as the simulated steps say, while that helps.
   void improve_shares(ReplicaPlan plan) {
-    for (int round = 0; round < 5 && !budget_.stopped(); ++round) {
+    for (int round = 0; round < 5 && !budget_.stopped() && is_served(plan); ++round) {
       if (const double us = steps_.alone_us(plan); us >= best_us()) {
         return saw(plan, cat("not posed, a replica takes ", format_us(us)));
       }

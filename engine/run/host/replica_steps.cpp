@@ -108,7 +108,7 @@ Tried ReplicaSteps::planned(const ReplicaPlan& plan) {
   if (!are_alike(plan, cluster)) return {.plan = plan};
   const auto& first = plan.replicas.front();
   Folded folded =
-      fold(models_.training(), models_.whole(), models_.at_size(first.share), cluster, plan);
+      fold(models_.training(), models_.whole(), models_.share(first.share), cluster, plan);
   Settings settings = budget_.settings(0);
   settings.constraints.push_back(
       pinned("replica_0/.*", device_names(cluster, devices_with_hosts(cluster, first.devices))));
