@@ -60,6 +60,27 @@ TEST_CASE("a plan is placed, stored, simulated again and explained") {
   CHECK_MESSAGE(inspected.status == 0, inspected.err);
 }
 
+TEST_CASE("one device is that of the plain step, however a placement of replicas is evaluated") {
+  const Workplace work;
+  const auto with_single = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--policy", "single", "--bound", "none", "--json"});
+    return Json::parse(work.berth(place(more)).out);
+  };
+  const Json plain = with_single({});
+  const Json placed = with_single({"--replicate", "gpu:0=6,gpu:1=2", "-o", "placed.json"});
+  const Json simulated = Json::parse(work.berth({"simulate", model("tf/nmt_tiny.pb"), "--placement",
+                                                 "placed.json", "--bound", "none", "--json"})
+                                         .out);
+  const Json compared =
+      Json::parse(work.berth({"compare", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster",
+                              "k80x2", "--replicate", "gpu:0=6,gpu:1=2", "--policies", "single",
+                              "--bound", "none", "--json"})
+                      .out);
+  for (const Json& each : {placed, simulated, compared}) {
+    CHECK(each["best_single"]["objective_us"] == plain["runtime_us"]);
+  }
+}
+
 namespace {
 
 /// A step whose samples are split into two equal parts, one for the forward pass and one for the other.

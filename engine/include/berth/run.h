@@ -62,6 +62,8 @@ struct Task {
   std::string settings;
   const Tool* tool = nullptr;  ///< of tools(): the one whose rules the problem has
   std::shared_ptr<const ReplicaFigures> replicas;  ///< null = the step is not replicated
+  /// The step of the whole batch, which one device is compared by; null = the step is not replicated.
+  std::shared_ptr<const Problem> plain;
   /// For a tool that spills: poses the same problem where its accelerators do not hold everything.
   /// Empty = there is no other.
   std::function<Task()> spilled;

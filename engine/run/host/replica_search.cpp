@@ -13,7 +13,6 @@
 
 #include "berth/bounds.h"
 #include "berth/error.h"
-#include "berth/evaluator.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
@@ -425,7 +424,7 @@ class ReplicaSearch {
     outcome.search->end = cancelled           ? SearchEnd::cancelled
                           : budget_.stopped() ? SearchEnd::budget
                                               : SearchEnd::done;
-    compare_with_one_device(outcome);
+    compare_with_one_device(plain_problem_, outcome);
     if (lead.is_plain() && any_plan_) {
       note("a placement of whole ops is faster than the replicas that were found");
     }
@@ -438,14 +437,6 @@ class ReplicaSearch {
     return outcome;
   }
 
-  /// The plain step on one device: its ops stand for those of the first replica.
-  void compare_with_one_device(Outcome& outcome) {
-    const auto evaluator = make_simulation_evaluator(plain_problem_, /*threads=*/1);
-    outcome.best_single = best_single_device(*evaluator);
-    if (outcome.best_single.device == kNoDevice) return;
-    outcome.best_single.placement.resize(at(outcome.problem->graph().op_count()),
-                                         outcome.best_single.device);
-  }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
     constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();

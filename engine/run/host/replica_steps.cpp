@@ -93,10 +93,7 @@ bool Tried::is_grouped() const {
 Tried ReplicaSteps::plain() {
   Tried plain;
   const auto began = std::chrono::steady_clock::now();
-  TaskParts parts;
-  parts.costs = models_.whole().costs;
-  plain.one.task =
-      make_task(engine_, models_.whole().graph, models_.cluster(), budget_.settings(0), parts);
+  plain.one.task = plain_task(engine_, models_, budget_.settings(0));
   plain.one.task.model = model_;
   // Until one is posed: the plain step's, and twice as much for making the graph.
   posed_op_s_ = 3 * seconds_since(began) / plain.one.problem().graph().op_count();
@@ -242,6 +239,21 @@ Placement ReplicaSteps::own_devices(const Tried& tried) const {
     for (const OpId op : ops) placement[at(op)] = device;
   }
   return placement;
+}
+
+Task plain_task(Engine& engine, ReplicaModels& models, const Settings& settings) {
+  Settings inner = settings;
+  inner.replicate.reset();
+  TaskParts parts;
+  parts.costs = models.whole().costs;
+  return make_task(engine, models.whole().graph, models.cluster(), inner, parts);
+}
+
+void compare_with_one_device(const std::shared_ptr<const Problem>& plain, Outcome& outcome) {
+  outcome.best_single = best_single_device(*make_simulation_evaluator(plain, /*threads=*/1));
+  if (outcome.best_single.device == kNoDevice) return;
+  outcome.best_single.placement.resize(at(outcome.problem->graph().op_count()),
+                                       outcome.best_single.device);
 }
 
 Task replicated_task(Engine& engine, ReplicaModels& models, const ReplicaPlan& plan,

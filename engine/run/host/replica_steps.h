@@ -137,6 +137,12 @@ class ReplicaSteps {
   std::optional<Error> nothing_fits_;
 };
 
+/// The step of the whole batch.
+[[nodiscard]] Task plain_task(Engine& engine, ReplicaModels& models, const Settings& settings);
+/// Makes the best single device that of the plain step: on one device nobody would have replicas. Its ops
+/// stand for those of the first replica.
+void compare_with_one_device(const std::shared_ptr<const Problem>& plain, Outcome& outcome);
+
 /// The problem of a plan. Its settings name the plan, so that the placement can be simulated again.
 [[nodiscard]] Task replicated_task(Engine& engine, ReplicaModels& models, const ReplicaPlan& plan,
                                    const Settings& settings);

@@ -13,6 +13,7 @@
 #include "berth/support/text.h"
 #include "files/json_reader.h"
 #include "host/replica_search.h"
+#include "host/replica_steps.h"
 #include "host/simplest_run.h"
 
 namespace berth {
@@ -135,6 +136,7 @@ class Searches {
       outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
       outcome.tool = task_.tool;
       outcome.replicas = task_.replicas;
+      if (task_.plain != nullptr) compare_with_one_device(task_.plain, outcome);
       if (task_.session != nullptr) trace_measured(outcome);
       if (hooks_.ends) hooks_.ends(&outcome, {});
       return outcome;
@@ -578,6 +580,7 @@ Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort ef
   outcome.notes = task.notes;
   outcome.tool = task.tool;
   outcome.replicas = task.replicas;
+  if (task.plain != nullptr) compare_with_one_device(task.plain, outcome);
   if (std::string other = other_machine_text(task, stored); !other.empty()) {
     outcome.notes.push_back(std::move(other));
   }

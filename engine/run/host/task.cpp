@@ -383,7 +383,9 @@ Task load_replicated(Engine& engine, const std::string& model, const Settings& s
   const ReplicaPlan plan = at_key(settings, "replicate", [&] {
     return plan_of(*settings.replicate, *models.cluster(), models.batch());
   });
-  return replicated_task(engine, models, plan, settings);
+  Task task = replicated_task(engine, models, plan, settings);
+  task.plain = plain_task(engine, models, settings).problem;
+  return task;
 }
 
 Task load_simulated(Engine& engine, const std::string& model, const Settings& settings,
