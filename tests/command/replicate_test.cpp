@@ -26,9 +26,9 @@ std::vector<std::string> place(const std::vector<std::string>& more) {
 
 TEST_CASE("a plan is placed, stored, simulated again and explained") {
   const Workplace work;
-  const ProcessResult placed =
-      work.berth(place({"--replicate", "gpu:0=6,gpu:1=2", "--json", "-o", "placed.json", "--write",
-                        "replicas=plan.json", "--write", "model=replicated.pb"}));
+  const ProcessResult placed = work.berth(
+      place({"--replicate", "gpu:0=6,gpu:1=2", "--moves", "200", "--json", "-o", "placed.json",
+             "--write", "replicas=plan.json", "--write", "model=replicated.pb"}));
   REQUIRE_MESSAGE(placed.status == 0, placed.err);
   const Json json = Json::parse(placed.out);
   const Json& replicas = json["replicas"];
@@ -79,6 +79,30 @@ TEST_CASE("one device is that of the plain step, however a placement of replicas
   for (const Json& each : {placed, simulated, compared}) {
     CHECK(each["best_single"]["objective_us"] == plain["runtime_us"]);
   }
+}
+
+TEST_CASE("the policy that is named places a plan of single devices") {
+  const Workplace work;
+  std::string text;
+  for (const std::string policy : {"single", "topo", "m-etf"}) {
+    CAPTURE(policy);
+    const std::vector<std::string> command = {"--replicate", "gpu:0=6,gpu:1=2", "--bound", "none"};
+    std::vector<std::string> by_policy = command;
+    by_policy.insert(by_policy.end(), {"--policy", policy});
+    text = work.berth(place(by_policy)).out;
+    by_policy.emplace_back("--json");
+    const Json placed = Json::parse(work.berth(place(by_policy)).out);
+    std::vector<std::string> all = place(command);
+    all.front() = "compare";
+    all.insert(all.end(), {"--policies", policy, "--json"});
+    const Json compared = Json::parse(work.berth(all).out);
+    // Each replica on its own device is what a policy has to beat.
+    const bool own = placed["notes"].dump().find("found nothing better") != std::string::npos;
+    CHECK(own == (policy == "m-etf"));
+    CHECK(placed["runtime_us"] <= compared["runtime_us"]);
+    if (!own) CHECK(placed["runtime_us"] == compared["runtime_us"]);
+  }
+  CHECK(text.find("--policy single gives it without --replicate") != std::string::npos);
 }
 
 namespace {
@@ -236,13 +260,18 @@ TEST_CASE("no plan takes less than the bound of all, which is the same for each"
 
 TEST_CASE("an uneven batch is served, and replicas that do not fit are refused") {
   const Workplace work;
-  const ProcessResult uneven = work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "7",
-                                           "--cluster", "k80x4", "--replicate", "4", "--json"});
+  const ProcessResult uneven =
+      work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "7", "--cluster", "k80x4",
+                  "--replicate", "4", "--policy", "single", "--json"});
   REQUIRE_MESSAGE(uneven.status == 0, uneven.err);
   CHECK(Json::parse(uneven.out)["replicas"]["plan"] ==
         "gpu:0=2,gpu:1=2,gpu:2=2,gpu:3=1,bucket=8000000");
-  const ProcessResult large = work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "8",
-                                          "--cluster", "2xrtx3090:0B", "--replicate", "2"});
+  Json cluster = Json::parse(work.berth({"devices", "--cluster", "k80x2", "--json"}).out);
+  for (Json& device : cluster["devices"]) device["memory_bytes"] = 1000;
+  work.write("small.cluster.json", cluster);
+  const ProcessResult large =
+      work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster",
+                  "small.cluster.json", "--replicate", "2", "--moves", "20"});
   CHECK(large.status != 0);
   CHECK_MESSAGE(large.err.find("fits") != std::string::npos, large.err);
 }

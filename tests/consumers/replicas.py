@@ -56,7 +56,7 @@ def main():
         file = pathlib.Path(folder) / "plan.json"
         model = pathlib.Path(project) / "examples/models/tf/nmt_tiny.pb"
         done = subprocess.run([berth, "place", str(model), "--batch", "8", "--cluster", "k80x2", "--replicate",
-                               "gpu:0=6,gpu:1=2", "--write", f"replicas={file}"], capture_output=True, text=True)
+                               "gpu:0=6,gpu:1=2", "--policy", "single", "--write", f"replicas={file}"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         plan = json.loads(file.read_text())
         assert [one["samples"] for one in plan["replicas"]] == [6, 2], plan

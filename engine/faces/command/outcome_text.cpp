@@ -38,9 +38,10 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
     // Under a tool whose plans are runs of layers that policy is not asked.
     const bool asked =
         outcome.origin.policy != "tune" && (tool == nullptr || tool->order == nullptr);
+    std::string hint = asked ? "; --policy single gives it" : "";
+    if (asked && outcome.replicas != nullptr) hint += " without --replicate";
     verdict = can_have_single(outcome) ? fmt::format("FASTER than this placement, {} as fast{}",
-                                                     format_factor(1 / speed_up),
-                                                     asked ? "; --policy single gives it" : "")
+                                                     format_factor(1 / speed_up), hint)
                                        : fmt::format("{} as fast, and no plan for {}",
                                                      format_factor(1 / speed_up), tool->name);
   }

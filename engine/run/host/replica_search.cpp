@@ -1,5 +1,6 @@
 // The order of the search: what all plans are like, by one replica of each with its reduction; those that the
-// policy can improve, and the plain step, share the time by halving; then the best are posed whole.
+// policy can improve, and the plain step, share the time by halving; then the best are posed whole, and the policy
+// goes on with the best of all.
 //
 // Posing a step of replicas takes as long as thousands of proposals. One replica has as many ops as the plain
 // step, and a placement of it is one of all.
@@ -330,8 +331,8 @@ class ReplicaSearch {
     std::swap(tried_.front(), *std::min_element(tried_.begin(), tried_.end(), before));
     tried_.resize(1);
     Tried& lead = tried_.front();
-    const bool runs = lead.is_plain() || (lead.is_grouped() && lead.is_posed() &&
-                                          lead.step.problem().graph().op_count() <= kMostPolished);
+    const bool runs = lead.is_plain() ||
+                      (lead.is_posed() && lead.step.problem().graph().op_count() <= kMostPolished);
     if (runs && !budget_.stopped()) steps_.search(lead.whole(), budget_.left());
   }
   /// Poses what may be the best of those that get no more time, until the best of them is posed.
@@ -425,6 +426,7 @@ class ReplicaSearch {
                           : budget_.stopped() ? SearchEnd::budget
                                               : SearchEnd::done;
     compare_with_one_device(plain_problem_, outcome);
+    note_policy(lead);
     if (lead.is_plain() && any_plan_) {
       note("a placement of whole ops is faster than the replicas that were found");
     }
@@ -437,6 +439,13 @@ class ReplicaSearch {
     return outcome;
   }
 
+  /// A placement with each replica on its own device is not the policy's, which the result names.
+  void note_policy(Tried& lead) {
+    if (lead.is_plain() || lead.is_grouped() || lead.whole().improved) return;
+    note(cat("each replica is on the device that the plan names: policy '",
+             settings_.policy.value_or("auto"),
+             lead.whole().longest > 0 ? "' found nothing better" : "' had no time for more"));
+  }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
     constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();

@@ -196,6 +196,7 @@ void ReplicaSteps::search(Placed& placed, double amount) {
     if (!placed.placement.empty() && !better(outcome.evaluation, placed.evaluation)) return;
     placed.placement = std::move(outcome.placement);
     placed.evaluation = std::move(outcome.evaluation);
+    placed.improved = true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible) throw;
     nothing_fits_ = error;

@@ -55,6 +55,7 @@ struct Placed {
   Evaluation evaluation;
   double longest = 0;      ///< the most that a search of it has had
   bool estimates = false;  ///< one replica for all
+  bool improved = false;   ///< the policy found the placement
 
   [[nodiscard]] const Problem& problem() const { return *task.problem; }
   [[nodiscard]] double us() const {
