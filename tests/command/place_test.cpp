@@ -117,6 +117,50 @@ TEST_CASE("a channel that sets the pace of a pipeline is named") {
   CHECK(work.berth_json(simulate)["max_load_us"] == doctest::Approx(200));
 }
 
+TEST_CASE("a state that comes round more slowly than a pipeline's loads is named") {
+  // past -> a -> b -> c: 2.1 ms of work, of which each gpu has 1.05 ms at best.
+  const Workplace work;
+  Json graph = {{"format", "berth.graph/1"}, {"name", "loop"}, {"ops", Json::array()}};
+  Json placement = {
+      {"format", "berth.placement/1"}, {"graph", "loop"}, {"devices", {"gpu:0", "gpu:1"}}};
+  for (const char* const name : {"past", "a", "b", "c"}) {
+    const bool input = std::string(name) == "past";
+    const double us = input ? 0 : std::string(name) == "c" ? 100 : 1000;
+    graph["ops"].push_back({{"name", name},
+                            {"type", input ? "Input" : "Layer"},
+                            {"cost_us", {{"gpu", us}, {"cpu", 100 * us}}},
+                            {"output_bytes", {1000}}});
+    placement["assignment"][name] = std::string(name) == "c" ? "gpu:1" : "gpu:0";
+  }
+  for (int i = 0; i < 3; ++i) {
+    graph["edges"].push_back({{"src", i}, {"output", 0}, {"dst", i + 1}});
+  }
+  work.write("loop.graph.json", graph);
+  work.write("p.json", placement);
+  const auto simulated = [&](const char* state, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all = {
+        "simulate", "loop.graph.json", "--cluster", "pair.cluster.json", "--placement",
+        "p.json",   "--state",         state,       "--objective",       "throughput"};
+    all.insert(all.end(), more.begin(), more.end());
+    return work.berth(all);
+  };
+  const std::string part = "the next step reads 'past', which this one makes anew ";
+  const ProcessResult slow = simulated("b=past");
+  CHECK_MESSAGE(slow.err.find(part + "2.000 ms") != std::string::npos, slow.err);
+  CHECK(slow.err.find("unless steps in flight are of different sequences") != std::string::npos);
+  CHECK(slow.out.find("sets the pace of the pipeline") != std::string::npos);  // with its transfer
+  const ProcessResult quick = simulated("a=past");
+  CHECK_MESSAGE(quick.err.find(part) == std::string::npos, quick.err);
+  // Steps alternate between the devices, and each waits for the one before.
+  placement["assignment"]["a"] = "gpu:1";
+  work.write("p.json", placement);
+  const ProcessResult crossed = simulated("b=past");
+  CHECK_MESSAGE(crossed.out.find("The loads do not set the pace") != std::string::npos,
+                crossed.out);
+  CHECK_MESSAGE(crossed.out.find(part + "2.022 ms") != std::string::npos, crossed.out);
+  CHECK_MESSAGE(crossed.out.find("by the loads alone") != std::string::npos, crossed.out);
+}
+
 TEST_CASE("devices shows where a machine's figures come from, read back from its file as well") {
   const Workplace work;
   const auto sources = [&](const std::string& machine) {

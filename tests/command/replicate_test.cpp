@@ -165,6 +165,21 @@ TEST_CASE("a share that the model does not come in is refused, and auto looks at
                 notes);
 }
 
+TEST_CASE("a pipeline of training steps is told that they wait for one another's updates") {
+  const Workplace work;
+  work.write_text("split.pbtxt", split_step());
+  for (const char* const objective : {"latency", "throughput"}) {
+    CAPTURE(objective);
+    const std::string err =
+        work.berth({"place", "split.pbtxt", "--batch", "1024", "--cluster", "k80x2", "--policy",
+                    "single", "--objective", objective, "--bound", "none"})
+            .err;
+    const bool told = err.find("the next step reads 'w'") != std::string::npos;
+    CHECK_MESSAGE(told == (std::string(objective) == "throughput"), err);
+    CHECK(told == (err.find("unless steps may read older values") != std::string::npos));
+  }
+}
+
 TEST_CASE("auto says what it tried, and stays above its bound") {
   const Workplace work;
   const ProcessResult found =

@@ -10,6 +10,7 @@
 #include "berth/graph.h"
 #include "berth/simplicity.h"
 #include "berth/tools.h"
+#include "evaluate/next_step.h"
 #include "outcome.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -24,6 +25,12 @@ bool is_throughput(const Outcome& outcome) {
   return outcome.problem->options().objective == Objective::throughput;
 }
 
+/// Whether steps wait longer for one another than the loads of a full pipeline last.
+bool waits_for_the_last(const Outcome& outcome) {
+  return is_throughput(outcome) &&
+         longest_next_step(*outcome.problem, outcome.placement).us > outcome.evaluation.max_load_us;
+}
+
 /// The best single device and how this placement compares, as cells of the headline.
 std::vector<std::string> single_cells(const Outcome& outcome) {
   if (outcome.best_single.device == kNoDevice) {
@@ -32,7 +39,8 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
   const double speed_up = outcome.speed_up();
   std::string verdict = "this placement is no faster";
   if (speed_up > kFaster) {
-    verdict = fmt::format("this placement is {} as fast", format_factor(speed_up));
+    verdict = fmt::format("this placement is {} as fast{}", format_factor(speed_up),
+                          waits_for_the_last(outcome) ? ", by the loads alone" : "");
   } else if (speed_up < kSlower) {
     const Tool* const tool = outcome.tool;
     // Under a tool whose plans are runs of layers that policy is not asked.

@@ -5,12 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "berth/bounds.h"
 #include "berth/run.h"
 #include "berth/sdk/ops/op.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "constraints/rule_text.h"
 #include "constraints/selection.h"
+#include "evaluate/next_step.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
 
@@ -131,6 +133,16 @@ void note_plain_links(const Problem& problem, const Cluster& machine,
       "objective=latency and semantics=dataflow alone; here they are links like others");
 }
 
+/// Steps that wait for one another, where that may keep a pipeline from the pace of its loads.
+void note_next_step(const Problem& problem, std::vector<std::string>& notes) {
+  if (problem.options().objective != Objective::throughput) return;
+  const NextStep next = longest_next_step(problem);
+  if (next.us <= lower_bound(problem).us) return;  // the loads are as large, wherever the ops are
+  notes.push_back(
+      cat(next.text(), ": whatever the loads, steps follow one another no faster, unless ",
+          next.exception(), "; objective=latency shortens a step for which the next one waits"));
+}
+
 /// Margins of devices that have no limit.
 void note_empty_margins(const Problem& problem, std::vector<std::string>& notes) {
   if (problem.constraints() == nullptr) return;
@@ -170,6 +182,7 @@ void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
   note_plain_links(problem, machine, notes);
+  note_next_step(problem, notes);
   note_empty_margins(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);

@@ -13,6 +13,7 @@
 #include "berth/replicas.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "ops/updates.h"
 
 namespace berth {
 namespace {
@@ -29,21 +30,6 @@ bool is_linear(std::string_view type) {
 /// Linear in one operand only: the other must not depend on the samples.
 bool is_product(std::string_view type) {
   return type == "Mul" || type == "RealDiv" || type == "Div";
-}
-
-bool is_sparse_update(std::string_view type) {
-  if (type.starts_with("Resource")) type.remove_prefix(8);
-  return (type.starts_with("Scatter") && type != "ScatterNd") || type.starts_with("SparseApply");
-}
-bool is_update(std::string_view type) {
-  if (is_sparse_update(type)) return true;
-  if (type.starts_with("Resource")) type.remove_prefix(8);
-  return type.starts_with("Apply") || type.starts_with("Assign");
-}
-/// ONNX Runtime's optimizers and the buffers in which it adds up gradients.
-bool is_onnx_update(std::string_view type) {
-  type.remove_prefix(type.rfind('.') + 1);
-  return type.starts_with("InPlaceAccumulator") || type.find("Optimizer") != type.npos;
 }
 
 /// A tensor of as many bytes is a number.
@@ -156,8 +142,8 @@ class Study {
   /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew, of
   /// what is no more of the batch's size, or of rows.
   bool changes_state(OpId op) const {
-    if (graph_.dialect() == "tf") return is_update(graph_.op_type(op));
-    if (is_onnx_update(graph_.op_type(op))) return true;
+    if (graph_.dialect() == "tf") return ops::changes_variable(graph_.op_type(op));
+    if (ops::is_onnx_update(graph_.op_type(op))) return true;
     const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
     const auto is_parameter = [&](TensorId tensor) {
       return tensor != kNoTensor && graph_.maker(tensor) == kNoOp;

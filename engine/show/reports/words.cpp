@@ -11,6 +11,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "berth/tools.h"
+#include "evaluate/next_step.h"
 #include "support/units.h"
 
 namespace berth {
@@ -127,6 +128,11 @@ bool can_have_single(const Outcome& outcome) {
 
 std::string advice_text(const Outcome& outcome) {
   if (outcome.problem->options().objective == Objective::throughput) {
+    const NextStep next = longest_next_step(*outcome.problem, outcome.placement);
+    if (next.us > outcome.evaluation.max_load_us) {
+      return cat("The loads do not set the pace, unless ", next.exception(), ": ", next.text(),
+                 ".");
+    }
     if (!pacing_channel(outcome)) {
       return "The device with the largest load sets the pace of the pipeline.";
     }
