@@ -39,6 +39,7 @@ std::string bytes_value(std::uint32_t field, std::string_view bytes) {
 }
 constexpr std::uint32_t kListField = 1, kTextField = 2, kIntegerField = 3, kTypeField = 6,
                         kShapeField = 7, kTensorField = 8;
+constexpr std::uint32_t kFloatsField = 5, kDoublesField = 6;  // of a TensorProto
 
 /// A NodeDef that is written.
 struct Written {
@@ -348,14 +349,19 @@ class Writer {
     if (!weights_.insert(name).second) return name;
     const double share =
         static_cast<double>(source_.shares[replica]) / static_cast<double>(source_.training.batch);
-    // A constant of f32, and a cast where the gradient has another type.
+    if (dtype_of(type) == DType::f64) {
+      const std::string content(reinterpret_cast<const char*>(&share), sizeof(share));
+      constant(name, type, kDoublesField, content).append_to(graph_);
+      return name;
+    }
     const auto narrow = static_cast<float>(share);
     const std::string content(reinterpret_cast<const char*>(&narrow), sizeof(narrow));
     if (type == kFloat) {
-      constant(name, kFloat, 5, content).append_to(graph_);
+      constant(name, kFloat, kFloatsField, content).append_to(graph_);
       return name;
     }
-    constant(name + "_f32", kFloat, 5, content).append_to(graph_);
+    // Narrower types have it by a cast.
+    constant(name + "_f32", kFloat, kFloatsField, content).append_to(graph_);
     Written cast;
     cast.name = name;
     cast.op = "Cast";

@@ -1,0 +1,117 @@
+// The graph of replicas, as it is written.
+#include "berth/replicas.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/expect_error.h"
+#include "text_graph.h"
+#include "tf/attributes.h"
+#include "tf/graph_def.h"
+#include "tf/model_file.h"
+#include "tf/tensor_content.h"
+
+using namespace berth;
+using namespace berth::tf_frontend;
+
+namespace {
+
+/// A written file.
+class Written {
+ public:
+  Written(const std::string& text, const std::vector<std::int64_t>& shares) {
+    const auto model = folder_ / "model.pbtxt";
+    write_file(model, text);
+    std::int64_t batch = 0;
+    for (const std::int64_t share : shares) batch += share;
+    TensorFlowFrontend frontend{Options{}};
+    const auto load = [&](std::int64_t size) { return frontend.load(model, options(size)).graph; };
+    const auto whole = load(batch);
+    const Training training = study_training(*whole, *load(batch / 2), batch);
+    const Placement placement(static_cast<std::size_t>(whole->op_count()) * shares.size(), 1);
+    frontend.write_replicas(model, options(batch), *whole, training, shares,
+                            *Cluster::preset("k80x4"), placement, folder_ / "replicas.pb");
+    file_ = read_model_file(folder_ / "replicas.pb", {}, {});
+    read_graph_def(file_->graph, file_->source, definition_);
+    for (const NodeDef& node : definition_.nodes()) nodes_[std::string(node.name)] = &node;
+  }
+  bool has(const std::string& name) const { return nodes_.contains(name); }
+  const NodeDef& at(const std::string& name) const {
+    REQUIRE_MESSAGE(has(name), name);
+    return *nodes_.at(name);
+  }
+  Attributes attributes(const std::string& name) const {
+    return Attributes(at(name).attrs, nullptr, file_->source);
+  }
+  std::vector<std::string> inputs(const std::string& name) const {
+    const auto& inputs = at(name).inputs;
+    return {inputs.begin(), inputs.end()};
+  }
+  template <typename Number>
+  std::vector<Number> numbers(const std::string& name) const {
+    const Attributes all = attributes(name);
+    const TensorContent content =
+        read_content(all.find("value").bytes, file_->source, name, nullptr);
+    std::vector<Number> numbers(content.bytes.size() / sizeof(Number));
+    std::memcpy(numbers.data(), content.bytes.data(), numbers.size() * sizeof(Number));
+    return numbers;
+  }
+
+ private:
+  static LoadOptions options(std::int64_t batch) {
+    LoadOptions options;
+    options.dims["*"] = batch;
+    options.fetches = {"train"};
+    return options;
+  }
+
+  const test::TemporaryFolder folder_;
+  std::unique_ptr<ModelFile> file_;
+  GraphDef definition_;
+  std::map<std::string, const NodeDef*> nodes_;
+};
+
+using Names = std::vector<std::string>;
+
+std::string variable(const std::string& name, const std::string& type,
+                     std::initializer_list<int> dims) {
+  return node(name, "VariableV2", "", attr("dtype", "type: " + type) + shape("shape", dims));
+}
+
+/// w -= sum of x over the batch, which the rows of `more` may change before.
+std::string step(const std::string& more, const std::string& rows, int batch,
+                 const std::string& type = "DT_FLOAT", const std::string& updated = "sum") {
+  const std::string t = attr("T", "type: " + type);
+  return node("x", "Placeholder", "", attr("dtype", "type: " + type) + shape("shape", {batch, 2})) +
+         variable("w", type, {2}) + integers("axis", {0}) + more +
+         node("sum", "Sum", rows + " axis", t + attr("Tidx", "type: DT_INT32")) +
+         node("update", "AssignSub", "w " + updated, t + attr("_class", "list { s: 'loc:@w' }"));
+}
+const std::string kTrain = node("train", "NoOp", "^update");
+
+/// The size of the batch, as a float.
+std::string size_of_batch(const std::string& type = "DT_FLOAT") {
+  return node("shape", "Shape", "x",
+              attr("T", "type: " + type) + attr("out_type", "type: DT_INT32")) +
+         integers("begin", {0}) + integers("end", {1}) +
+         node("size", "StridedSlice", "shape begin end end",
+              attr("T", "type: DT_INT32") + attr("Index", "type: DT_INT32") +
+                  attr("shrink_axis_mask", "i: 1")) +
+         node("count", "Cast", "size",
+              attr("SrcT", "type: DT_INT32") + attr("DstT", "type: " + type));
+}
+
+}  // namespace
+
+TEST_CASE("shares weigh gradients in the gradients' own precision") {
+  const Written mean(step(size_of_batch("DT_DOUBLE") +
+                              node("rows", "RealDiv", "x count", attr("T", "type: DT_DOUBLE")),
+                          "rows", -1, "DT_DOUBLE") +
+                         kTrain,
+                     {3, 2, 2});
+  CHECK(mean.numbers<double>("replica_0/reduce/weight_2") == std::vector<double>{3.0 / 7.0});
+}
