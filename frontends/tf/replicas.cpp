@@ -418,16 +418,40 @@ class Writer {
   /// Under the names that the file has for its step and for its first values: those of all replicas.
   void write_groups() {
     const auto& nodes = source_.library.graph.nodes();
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i].op != "NoOp") continue;
-      Written group;
-      group.name = nodes[i].name;
-      group.op = "NoOp";
-      for (std::size_t r = 0; r < source_.shares.size(); ++r) {
-        group.inputs.push_back(cat("^", prefix_of(r), nodes[i].name));
+    for (const NodeDef& node : nodes) {
+      if (node.op == "NoOp") group_of(node).append_to(graph_);
+    }
+    // A step may be the update that comes last, such as that of a counter of steps.
+    for (const Fetch& fetch : source_.selection.fetches) {
+      const auto found = index_.find(fetch.node);
+      if (fetch.port != kEveryPort || found == index_.end()) continue;
+      const NodeDef& def = nodes[found->second];
+      if (!def.op.starts_with("Assign") && !def.op.starts_with("Resource") &&
+          !def.op.starts_with("Scatter") && def.op.find("Apply") == def.op.npos) {
+        continue;
+      }
+      Written group = group_of(def);
+      const NodeId id = node_of_[found->second];
+      if (id != kNoNode && !source_.program.nodes[static_cast<std::size_t>(id)].outputs.empty()) {
+        // Such a step gives its variable.
+        const int type = source_.program.nodes[static_cast<std::size_t>(id)].outputs[0].type;
+        group.op = "Identity";
+        group.device = device_of(0, found->second);
+        group.inputs.insert(group.inputs.begin(), cat(prefix_of(0), def.name));
+        group.attrs = {{"T", number_value(kTypeField, type)}};
       }
       group.append_to(graph_);
     }
+  }
+  /// A node of the file's name that waits for those of all replicas.
+  Written group_of(const NodeDef& def) const {
+    Written group;
+    group.name = def.name;
+    group.op = "NoOp";
+    for (std::size_t r = 0; r < source_.shares.size(); ++r) {
+      group.inputs.push_back(cat("^", prefix_of(r), def.name));
+    }
+    return group;
   }
 
   const ReplicaSource& source_;

@@ -115,3 +115,16 @@ TEST_CASE("shares weigh gradients in the gradients' own precision") {
                      {3, 2, 2});
   CHECK(mean.numbers<double>("replica_0/reduce/weight_2") == std::vector<double>{3.0 / 7.0});
 }
+
+TEST_CASE("a step that is the count of steps runs all replicas under its name") {
+  const std::string one =
+      node("one", "Const", "",
+           attr("dtype", "type: DT_FLOAT") +
+               attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 }"));
+  const Written written(step("", "x", -1) + one + variable("steps", "DT_FLOAT", {}) +
+                            node("train", "AssignAdd", "steps one ^update", kFloats),
+                        {5, 3});
+  CHECK(written.at("train").op == "Identity");
+  CHECK(written.inputs("train") ==
+        Names{"replica_0/train", "^replica_0/train", "^replica_1/train"});
+}
