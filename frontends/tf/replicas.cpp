@@ -172,7 +172,8 @@ class Writer {
     if (const auto owner = variable < index_.size() ? owner_of(variable) : std::nullopt) {
       return *owner;
     }
-    return begins(def) ? replica : 0;
+    const bool read = variable == index_.size() || source_.selection.needed[variable];
+    return begins(def) && read ? replica : 0;
   }
   std::size_t variable_of(const NodeDef& def) const {
     return def.inputs.empty() || def.inputs[0].starts_with("^") ? index_.size()
@@ -269,6 +270,10 @@ class Writer {
         std::string list;
         for (const std::string_view text : attributes.texts("_class")) {
           constexpr std::string_view kAt = "loc:@";
+          const std::size_t with =
+              text.starts_with(kAt) ? source_of(text.substr(kAt.size())) : index_.size();
+          // Written for another replica alone.
+          if (with < index_.size() && !is_written(replica, with)) continue;
           append_bytes_field(list, 2,
                              text.starts_with(kAt) ? cat(kAt, prefix, text.substr(kAt.size()))
                                                    : std::string(text));

@@ -128,3 +128,22 @@ TEST_CASE("a step that is the count of steps runs all replicas under its name") 
   CHECK(written.inputs("train") ==
         Names{"replica_0/train", "^replica_0/train", "^replica_1/train"});
 }
+
+TEST_CASE(
+    "what the step does not need is replica 0's, and nothing is colocated with it elsewhere") {
+  const std::string near = attr("_class", "list { s: 'loc:@unused' }");
+  const std::string first =
+      node("first", "Const", "",
+           attr("dtype", "type: DT_FLOAT") +
+               attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 }"));
+  const Written written(step(node("rows", "Identity", "x", kFloats + near), "rows", -1) + kTrain +
+                            first + variable("unused", "DT_FLOAT", {}) +
+                            node("unused/Assign", "Assign", "unused first", kFloats + near) +
+                            node("init", "NoOp", "^unused/Assign"),
+                        {5, 3});
+  CHECK(written.has("replica_0/unused/Assign"));
+  CHECK_FALSE(written.has("replica_1/unused/Assign"));
+  CHECK(written.attributes("replica_0/rows").texts("_class").size() == 1);
+  CHECK(written.attributes("replica_1/rows").texts("_class").empty());
+  CHECK(written.attributes("replica_1/update").texts("_class").size() == 1);
+}
