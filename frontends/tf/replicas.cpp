@@ -281,6 +281,12 @@ class Writer {
         value = bytes_value(kListField, list);
       } else if (entry.key == "shared_name" && !attributes.text("shared_name").empty()) {
         value = bytes_value(kTextField, cat(prefix, attributes.text("shared_name")));
+      } else if (entry.key == "seed2" &&
+                 (attributes.integer("seed", 0) != 0 || attributes.integer("seed2", 0) != 0)) {
+        // Samples have numbers of their own. Neighbours in the graph have neighbouring seeds.
+        constexpr std::int64_t kApart = 1'000'003;
+        value = number_value(kIntegerField, attributes.integer("seed2", 0) +
+                                                kApart * static_cast<std::int64_t>(replica));
       } else if (source_.fixed && entry.key == "shape" && def.op == "Placeholder") {
         value = placeholder_shape(attributes, source_.shares[replica], value);
       } else if (source_.fixed && entry.key == "value" && def.op == "Const") {

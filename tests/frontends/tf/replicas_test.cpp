@@ -147,3 +147,19 @@ TEST_CASE(
   CHECK(written.attributes("replica_1/rows").texts("_class").empty());
   CHECK(written.attributes("replica_1/update").texts("_class").size() == 1);
 }
+
+TEST_CASE("replicas draw numbers of their own from a seed, and none where there is no seed") {
+  const auto drawing = [](const std::string& seeds) {
+    return step(node("noise", "RandomUniform", "shape",
+                     attr("T", "type: DT_INT32") + attr("dtype", "type: DT_FLOAT") + seeds) +
+                    node("shape", "Shape", "x", kFloats + attr("out_type", "type: DT_INT32")) +
+                    node("rows", "Mul", "x noise", kFloats),
+                "rows", -1) +
+           kTrain;
+  };
+  const Written seeded(drawing(attr("seed", "i: 1") + attr("seed2", "i: 7")), {5, 3});
+  CHECK(seeded.attributes("replica_0/noise").integer("seed2", 0) == 7);
+  CHECK(seeded.attributes("replica_1/noise").integer("seed2", 0) > 7);
+  const Written any(drawing(attr("seed", "i: 0") + attr("seed2", "i: 0")), {5, 3});
+  CHECK(any.attributes("replica_1/noise").integer("seed2", 1) == 0);
+}
