@@ -12,6 +12,7 @@
 #include "support/text.h"
 #include "support/weight_names.h"
 #include "support/wire.h"
+#include "tf/tensor_content.h"
 
 namespace berth::tf_frontend {
 namespace {
@@ -551,6 +552,53 @@ std::string value_at(const NodeDef& node, const Attributes& attributes, const Fi
   std::string bytes;
   frontend::append_bytes_field(bytes, kValueTensor, tensor);
   return bytes;
+}
+
+std::string value_of_share(const NodeDef& node, const Attributes& attributes,
+                           const FixedBatch& fixed, const Share& share) {
+  const Attr attr = attributes.find("value");
+  std::vector<std::size_t> axes;
+  for (const BatchSite& site : fixed.sites) {
+    if (site.node == &node && site.dimension) axes.push_back(site.index);
+  }
+  const auto same = [&] { return value_at(node, attributes, fixed, share.samples); };
+  if (axes.empty() || attr.kind != Attr::Kind::tensor) return same();
+  const Value value = read_tensor(attr.bytes, attributes.source(), node.name);
+  const auto width = static_cast<std::size_t>(dtype_bits(dtype_of(value.type))) / 8;
+  if (width == 0) return same();
+  const TensorContent content = read_content(attr.bytes, attributes.source(), node.name, nullptr);
+  std::string bytes(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
+  // One number that is repeated is as long as any share.
+  if (bytes.compare(0, bytes.size() - std::min(width, bytes.size()), bytes,
+                    std::min(width, bytes.size())) == 0) {
+    return same();
+  }
+  if (share.of != fixed.size) {
+    throw Error(ErrorCode::unsupported,
+                cat(attributes.source().file, ": the constant of node '", readable(node.name),
+                    "' has a row for each of the ", fixed.size,
+                    " samples that the file fixes, and none for a batch of ", share.of,
+                    "; make an input of it, or leave the batch at ", fixed.size));
+  }
+  Dims dims = value.dims;
+  for (const std::size_t axis : axes) {
+    const auto inner = static_cast<std::size_t>(product(dims, axis + 1, dims.size())) * width *
+                       static_cast<std::size_t>(dims[axis] / fixed.size);
+    std::string part;
+    for (std::size_t at = 0; at < bytes.size();
+         at += inner * static_cast<std::size_t>(fixed.size)) {
+      part += bytes.substr(at + inner * static_cast<std::size_t>(share.begin),
+                           inner * static_cast<std::size_t>(share.samples));
+    }
+    bytes = std::move(part);
+    dims[axis] = dims[axis] / fixed.size * share.samples;
+  }
+  std::string tensor, rows;
+  frontend::append_varint_field(tensor, kTensorType, static_cast<std::uint64_t>(value.type));
+  frontend::append_bytes_field(tensor, kTensorShape, shape_message(dims));
+  frontend::append_bytes_field(tensor, kTensorContent, bytes);
+  frontend::append_bytes_field(rows, kValueTensor, tensor);
+  return rows;
 }
 
 void set_batch(Program& program, const FixedBatch& fixed, std::int64_t batch) {

@@ -17,7 +17,8 @@ namespace berth::tf_frontend {
 struct BatchSite {
   const NodeDef* node = nullptr;  ///< a Const
   std::size_t index = 0;          ///< of the element; of the dimension where `dimension`
-  bool dimension = false;         ///< the constant repeats one number along this dimension
+  /// The constant is as long along this dimension: it repeats one number, or has rows of each sample.
+  bool dimension = false;
   friend bool operator==(const BatchSite&, const BatchSite&) = default;
 };
 
@@ -47,5 +48,15 @@ void set_batch(Program& program, const FixedBatch& fixed, std::int64_t batch);
 /// The attribute "value" of a constant at `batch`: an AttrValue. Empty where the constant stays.
 [[nodiscard]] std::string value_at(const NodeDef& node, const Attributes& attributes,
                                    const FixedBatch& fixed, std::int64_t batch);
+
+/// Samples of a replica.
+struct Share {
+  std::int64_t begin = 0, samples = 0;
+  std::int64_t of = 0;  ///< the whole batch
+};
+/// The same for a share of the batch: of a constant with rows of each sample, theirs. Throws
+/// Error(unsupported) naming such a constant where the whole batch is not the file's.
+[[nodiscard]] std::string value_of_share(const NodeDef& node, const Attributes& attributes,
+                                         const FixedBatch& fixed, const Share& share);
 
 }  // namespace berth::tf_frontend

@@ -290,9 +290,8 @@ class Writer {
       } else if (source_.fixed && entry.key == "shape" && def.op == "Placeholder") {
         value = placeholder_shape(attributes, source_.shares[replica], value);
       } else if (source_.fixed && entry.key == "value" && def.op == "Const") {
-        const std::int64_t batch =
-            is_read_whole(index) ? source_.training.batch : source_.shares[replica];
-        std::string scaled = value_at(def, attributes, *source_.fixed, batch);
+        std::string scaled = value_of_share(def, attributes, *source_.fixed,
+                                            share_of(replica, is_read_whole(index)));
         if (!scaled.empty()) value = std::move(scaled);
       }
       node.attrs.emplace_back(std::string(entry.key), std::move(value));
@@ -313,6 +312,13 @@ class Writer {
       append_bytes_field(message, 2, one);
     }
     return bytes_value(kShapeField, message);
+  }
+  Share share_of(std::size_t replica, bool all) const {
+    const std::int64_t batch = source_.training.batch;
+    if (all) return {0, batch, batch};
+    Share share{0, source_.shares[replica], batch};
+    for (std::size_t r = 0; r < replica; ++r) share.begin += source_.shares[r];
+    return share;
   }
   /// Whether a constant is read by ops on the whole batch alone.
   bool is_read_whole(std::size_t index) {

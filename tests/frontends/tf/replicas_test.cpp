@@ -163,3 +163,33 @@ TEST_CASE("replicas draw numbers of their own from a seed, and none where there 
   const Written any(drawing(attr("seed", "i: 0") + attr("seed2", "i: 0")), {5, 3});
   CHECK(any.attributes("replica_1/noise").integer("seed2", 1) == 0);
 }
+
+namespace {
+
+std::string floats(const std::string& name, std::initializer_list<int> dims,
+                   std::initializer_list<int> values) {
+  std::string tensor = "dtype: DT_FLOAT tensor_shape {";
+  for (const int dim : dims) tensor += " dim { size: " + std::to_string(dim) + " }";
+  tensor += " }";
+  for (const int value : values) tensor += " float_val: " + std::to_string(value);
+  return node(name, "Const", "",
+              attr("dtype", "type: DT_FLOAT") + attr("value", "tensor { " + tensor + " }"));
+}
+
+}  // namespace
+
+TEST_CASE("a constant with rows of each sample has those of the share") {
+  const std::string text =
+      step(floats("weights", {4, 1}, {1, 2, 3, 4}) + floats("ones", {4, 1}, {1}) +
+               node("weighted", "Mul", "x weights", kFloats) +
+               node("rows", "Mul", "weighted ones", kFloats),
+           "rows", 4) +
+      kTrain;
+  const Written written(text, {3, 1});
+  CHECK(written.numbers<float>("replica_0/weights") == std::vector<float>{1, 2, 3});
+  CHECK(written.numbers<float>("replica_1/weights") == std::vector<float>{4});
+  CHECK(written.numbers<float>("replica_1/ones") == std::vector<float>{1});
+  test::expect_error(ErrorCode::unsupported, {"'weights'", "a row for each of the 4 samples"}, [&] {
+    Written(text, {4, 4});
+  });
+}
