@@ -77,6 +77,7 @@ class Search {
                         "(None) for another one than ",
                         size_));
       }
+      if (ban_repeats()) continue;
       find_divisors();
       return std::move(fixed_);
     }
@@ -253,6 +254,20 @@ class Search {
     return any;
   }
 
+  /// Rows that are there for every sample are not repeated for every sample.
+  bool ban_repeats() {
+    bool any = false;
+    for (const NodeId id : order_) {
+      const Node& at = node(id);
+      if (at.op != "Tile" || at.inputs.size() != 2 || change(at.inputs[0]) != Change::grown ||
+          change(at.inputs[1]) != Change::grown) {
+        continue;
+      }
+      any = ban(node(at.inputs[1].node)) || any;
+    }
+    return any;
+  }
+
   /// Sizes that grew among those that the node reads, as the file has them.
   std::set<std::int64_t> grown_dims(const Node& at) const {
     std::set<std::int64_t> dims;
@@ -393,21 +408,40 @@ class Search {
           std::fmod(*number, static_cast<double>(size_)) != 0) {
         continue;
       }
-      const Value* const dividend = old_of(at.inputs[0]);
-      const bool counts = change(at.inputs[0]) == Change::grown
-                              ? repeats(at.inputs[0].node) == *number
-                              : dividend != nullptr && dividend->dims.empty() && dividend->ranked;
+      const Source& dividend = at.inputs[0];
+      const Value* const value = old_of(dividend);
+      const bool is_number = value != nullptr && value->ranked && value->dims.empty();
+      const bool counts = change(dividend) == Change::grown
+                              ? repeats(stated_, dividend.node) == *number &&
+                                    repeats(*probed_, dividend.node) != *number
+                              : is_number && sums_samples(dividend.node);
       if (counts) insert({constant.def, 0, false}, kNoNode);
     }
   }
+  /// Whether a number is made of a sum over the batch: a mean is divided already.
+  bool sums_samples(NodeId id) const {
+    std::vector<NodeId> queue = {id};
+    std::set<NodeId> seen = {id};
+    for (std::size_t next = 0; next < queue.size(); ++next) {
+      const Node& at = node(queue[next]);
+      for (const Source& input : at.inputs) {
+        if (change(input) == Change::grown) {
+          if (at.op != "Mean") return true;
+        } else if (seen.insert(input.node).second) {
+          queue.push_back(input.node);
+        }
+      }
+    }
+    return false;
+  }
   /// How many times the op repeats what it reads; 0 for one that does not.
-  double repeats(NodeId id) const {
-    const Node& at = node(id);
+  static double repeats(const Program& program, NodeId id) {
+    const Node& at = program.nodes[index(id)];
     if ((at.op != "Tile" && at.op != "BroadcastTo" && at.op != "Fill") || at.outputs.empty()) {
       return 0;
     }
     const std::int64_t after = product(at.outputs[0].dims);
-    const Value* const from = at.op == "Fill" ? nullptr : old_of(at.inputs[0]);
+    const Value* const from = at.op == "Fill" ? nullptr : output_of(program, at.inputs[0]);
     const std::int64_t before = from == nullptr ? 1 : product(from->dims);
     return before > 0 ? static_cast<double>(after) / static_cast<double>(before) : 0;
   }

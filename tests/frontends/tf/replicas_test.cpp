@@ -193,3 +193,48 @@ TEST_CASE("a constant with rows of each sample has those of the share") {
     Written(text, {4, 4});
   });
 }
+
+TEST_CASE("a constant divides a mean where it grows with the samples, whatever its number is") {
+  // 4 samples. By `four` is divided what is no sum over them, and what is a mean already.
+  const std::string four = floats("four", {}, {4}), other = floats("other", {}, {4});
+  const std::string text =
+      step(floats("u", {2}, {1, 2}) + four + other + node("norm", "L2Loss", "w/read", kFloats) +
+               node("w/read", "Identity", "w", kFloats) +
+               node("scaled", "RealDiv", "norm four", kFloats) +
+               node("total", "Sum", "x both", kFloats + attr("Tidx", "type: DT_INT32")) +
+               integers("both", {0, 1}) + node("mean", "RealDiv", "total other", kFloats) +
+               node("loss", "Add", "mean scaled", kFloats) +
+               node("change", "Mul", "sum loss", kFloats),
+           "x", 4, "DT_FLOAT", "change") +
+      kTrain;
+  const Written written(text, {3, 1});
+  CHECK(written.numbers<float>("replica_0/four") == std::vector<float>{4});
+  CHECK(written.numbers<float>("replica_0/other") == std::vector<float>{3});
+}
+
+TEST_CASE("a Tile along another dimension than the batch's repeats as often in a share") {
+  // As the gradient of a Tile is computed: its repeats and sizes, one behind the other, say what is summed.
+  const std::string types = kFloats + attr("Tshape", "type: DT_INT32");
+  const std::string whole = attr("T", "type: DT_INT32");
+  const std::string text =
+      step(
+          integers("sizes", {4, 1, 2}) + node("one", "Reshape", "x sizes", types) +
+              integers("repeats", {1, 4, 1}) +
+              node("tiled", "Tile", "one repeats", kFloats + attr("Tmultiples", "type: DT_INT32")) +
+              integers("sizes_again", {4, 1, 2}) +
+              node("stack", "Pack", "repeats sizes_again",
+                   whole + attr("N", "i: 2") + attr("axis", "i: 0")) +
+              integers("perm", {1, 0}) +
+              node("turned", "Transpose", "stack perm", whole + attr("Tperm", "type: DT_INT32")) +
+              integers("flat", {-1}) +
+              node("shape", "Reshape", "turned flat", whole + attr("Tshape", "type: DT_INT32")) +
+              node("parts", "Reshape", "tiled shape", types) + integers("axes", {0, 2, 4}) +
+              node("summed", "Sum", "parts axes", kFloats + attr("Tidx", "type: DT_INT32")) +
+              integers("rows/sizes", {4, 2}) + node("rows", "Reshape", "summed rows/sizes", types),
+          "rows", 4) +
+      kTrain;
+  const Written written(text, {3, 1});
+  CHECK(written.numbers<std::int32_t>("replica_0/repeats") == std::vector<std::int32_t>{1, 4, 1});
+  CHECK(written.numbers<std::int32_t>("replica_0/sizes_again") ==
+        std::vector<std::int32_t>{3, 1, 2});
+}
