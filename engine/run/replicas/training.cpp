@@ -241,17 +241,36 @@ class Study {
         if (!scaled(input) || graph_.producer(input) == kNoOp) continue;
         any = true;
         if (is_float(graph_.dtype(input))) {
-          const TensorId values = before_scaling(input);
+          const TensorId values = before_merging(before_scaling(input));
           gather(values, op);
           for (const Edge& edge : graph_.out_edges(graph_.producer(values))) {
             if (edge.tensor == values && reaches_update_[at(edge.dst)]) read_whole(edge.dst);
           }
+        } else if (const OpId unique = graph_.producer(input); is_unique(unique)) {
+          gather(graph_.inputs(unique)[0], op);
+          read_whole(unique);
         } else {
           gather(input, op);
         }
       }
       if (any) read_whole(op);
     }
+  }
+  bool is_unique(OpId op) const {
+    return op != kNoOp && graph_.op_type(op).starts_with("Unique") &&
+           scaled(graph_.inputs(op)[0]) && graph_.producer(graph_.inputs(op)[0]) != kNoOp;
+  }
+  /// The rows before those of one number are added up, as optimizers with moments do: replicas that have the
+  /// same number add up theirs together.
+  TensorId before_merging(TensorId rows) const {
+    const OpId op = graph_.producer(rows);
+    if (op == kNoOp || !graph_.op_type(op).ends_with("SegmentSum")) return rows;
+    const auto inputs = graph_.inputs(op);
+    if (inputs.size() < 2 || !scaled(inputs[0]) || graph_.producer(inputs[0]) == kNoOp ||
+        !is_unique(graph_.producer(inputs[1]))) {
+      return rows;
+    }
+    return before_scaling(inputs[0]);
   }
   /// Rows that were clipped by a norm of all gradients are those of the whole batch, even where a table's
   /// gradient is then made of them.

@@ -171,6 +171,33 @@ TEST_CASE("rows of a mean are gathered after they are divided by the batch's siz
   CHECK(gradients(*whole, training, true) == Names{"ids", "mean"});
 }
 
+TEST_CASE("rows of one number are gathered before an optimizer adds them up") {
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("unique", "tf");
+    const auto op = adder(builder);
+    const TensorId fed = op("fed", "Placeholder", {}, {b}, DType::i64);
+    const TensorId ids = op("ids", "Reshape", {fed}, {b}, DType::i64);
+    const TensorId x = op("x", "Placeholder", {}, {b, 8});
+    const TensorId moment = op("moment", "VariableV2", {}, {50, 8});
+    const TensorId values = op("values", "Tanh", {x}, {b, 8});
+    const TensorId unique = op("unique", "Unique", {ids}, {b}, DType::i64);
+    TensorInfo info;
+    info.dtype = DType::i32;
+    info.has_shape = true;
+    info.shape = {b};
+    const TensorId index = builder.add_output(builder.op_count() - 1, info);
+    const TensorId summed = op("summed", "UnsortedSegmentSum", {values, index}, {b, 8});
+    const TensorId square = op("square", "Mul", {summed, summed}, {b, 8});
+    op("update", "ScatterAdd", {moment, unique, square}, {50, 8});
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  CHECK(gradients(*whole, training, true) == Names{"ids", "values"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"unique", "summed", "update"});
+  CHECK(marked(*whole, training.whole) == Names{"unique", "summed", "square", "update"});
+}
+
 namespace {
 
 /// A step as ONNX Runtime trains: x scaled by a norm's weight, times a matrix. It returns its loss and, where
