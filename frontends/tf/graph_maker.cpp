@@ -239,6 +239,11 @@ class GraphMaker {
   void describe(OpId op, NodeId id) {
     const Node& node = program_.nodes[static_cast<std::size_t>(id)];
     add_attributes(builder_, op, node);
+    if (!node.outputs.empty() && node.outputs[0].content_size() == 1) {
+      if (const auto number = node.outputs[0].number(0)) {
+        builder_.set_attribute(op, std::string(ops::kKnownNumber), *number);
+      }
+    }
     if (!idle_.empty() && idle_[static_cast<std::size_t>(id)]) {
       builder_.set_work(op, kNoWork);
     } else if (const auto work = inferred_.works.find(id); work != inferred_.works.end()) {

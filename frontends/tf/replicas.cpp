@@ -397,7 +397,7 @@ class Writer {
     for (std::size_t r = 0; r < source_.shares.size(); ++r) {
       std::string part = cat(prefix_of(r), name);
       if (maker.port > 0) part += cat(":", maker.port);
-      if (is_float_type(maker.type)) {
+      if (is_float_type(maker.type) && !source_.training.gradients[g].of_sum) {
         Written scaled;
         scaled.name = cat(prefix_of(r), "reduce/", g);
         scaled.op = "Mul";

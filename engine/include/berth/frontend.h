@@ -165,9 +165,9 @@ class BERTH_EXPORT ReplicaWriter {
 
   /// Writes the step of replicas to `output`: every replica a copy of the model at its share of the
   /// batch, its nodes named "replica_0/..", on the devices that `placement` has for op
-  /// r * graph.op_count() + i; the gradients weighted by their shares and summed, sparse ones gathered.
-  /// Replicas begin with the values of the first one's variables. What the file calls its step runs
-  /// all of them. `graph` is the whole batch's, which `options` loaded.
+  /// r * graph.op_count() + i; gradients of means weighted by the shares, all summed, sparse ones gathered.
+  /// Replicas begin with the values of the first one's variables, and draw random numbers of their own. What the
+  /// file calls its step runs all of them. `graph` is the whole batch's, which `options` loaded.
   virtual void write_replicas(const std::filesystem::path& model, const LoadOptions& options,
                               const Graph& graph, const Training& training,
                               const std::vector<std::int64_t>& shares, const Cluster& cluster,

@@ -35,10 +35,13 @@ struct SizedModel {
 struct Training {
   /// A gradient, or whatever else a replica knows of its own share alone and an update needs: the
   /// moving averages of batch normalisation, too. The whole batch's is the mean over the replicas,
-  /// each by its share.
+  /// each by its share, or their sum.
   struct Gradient {
     TensorId tensor = kNoTensor;
     bool sparse = false;  ///< rows of a table, or their numbers: gathered, not summed
+    /// It is of a sum over the samples: the replicas' are added as they are. False: of a mean, in which each
+    /// counts by its share.
+    bool of_sum = false;
     OpId update = kNoOp;  ///< the first op that changes state with it
   };
   std::vector<Gradient> gradients;  ///< in the graph's order of their producers

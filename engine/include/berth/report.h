@@ -40,8 +40,8 @@ struct Report {
 [[nodiscard]] BERTH_EXPORT std::string report_html(const Report& report);
 
 /// The plan of replicas as berth.replicas/1, JSON text: the batch, and of each replica its devices, samples
-/// and weight, for programs that share a batch by themselves. Throws Error(unsupported) for a step that
-/// is not replicated.
+/// and weight, for programs that share a batch by themselves. Replicas' losses count by their weights: the
+/// shares, or 1 where all gradients are of sums. Throws Error(unsupported) for a step that is not replicated.
 [[nodiscard]] BERTH_EXPORT std::string replicas_json(const Outcome& outcome);
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "ops/updates.h"
+#include "replicas/growth.h"
 
 namespace berth {
 namespace {
@@ -26,6 +27,10 @@ bool is_linear(std::string_view type) {
       "Pack",     "Split",        "Slice",     "Snapshot",  "Mul",        "RealDiv",  "Div",
       "Unpack",   "StopGradient", "Unsqueeze", "IdentityN", "Tile"};
   return kLinear.contains(type);
+}
+/// Terms of a sum: a constant beside them counts once, and not once for every replica.
+bool is_addition(std::string_view type) {
+  return type.starts_with("Add") || type == "Sub" || type.starts_with("Concat") || type == "Pack";
 }
 /// Linear in one operand only: the other must not depend on the samples.
 bool is_product(std::string_view type) {
@@ -66,6 +71,7 @@ class Study {
       scales[at(op)] = (gives_scaled_[at(op)] || reads) && !whole(at(op));
     }
     reaches_scaled_ = reaching(scales);
+    find_growths();
     find_dense();
     finish();
     training_.updates = std::move(is_update_);
@@ -307,20 +313,55 @@ class Study {
     }
   }
 
+  /// TensorFlow's graphs alone name their sizes, and are written with their reduction.
+  void find_growths() {
+    growth_.assign(scaled_.size(), std::nullopt);
+    if (graph_.dialect() != "tf") return;
+    growth_ = find_growth(graph_, smaller_);
+    int sums = 0;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (!tainted_[at(op)] || !after_batch(op)) continue;
+      const auto inputs = graph_.inputs(op);
+      if (std::none_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); }))
+        continue;
+      for (const TensorId output : graph_.outputs(op)) {
+        const auto growth = growth_[at(output)];
+        if (scaled(output) || !growth || !is_float(graph_.dtype(output))) continue;
+        sums += *growth == 1 ? 1 : *growth == 0 ? -1 : 0;
+      }
+    }
+    mostly_sums_ = sums > 0;
+  }
+  /// Whether it is a sum over the samples, and no mean; one of which that is not known is as most are.
+  bool is_sum(TensorId tensor) const {
+    const auto growth = growth_[at(tensor)];
+    return growth == 1 || (growth != 0 && mostly_sums_);
+  }
+  bool has_sum_of_rows(TensorId rows) const {
+    const auto growth = growth_[at(rows)];
+    return growth == 0 || (growth != -1 && mostly_sums_);
+  }
+
   /// A replica's own part of a sum over the batch.
   bool is_part(OpId op, TensorId output) const {
-    if (whole(at(op)) || !tainted_[at(op)] || scaled(output) || !is_float(graph_.dtype(output))) {
-      return false;
-    }
+    if (whole(at(op)) || !tainted_[at(op)] || scaled(output)) return false;
+    // Numbers of samples have no mean by shares, and what does not grow with them is the same everywhere.
+    const bool counts = growth_[at(output)] == 1 && dtype_bits(graph_.dtype(output)) >= 32;
+    if (!of_samples_[at(op)]) return counts;
+    if (!counts && !is_float(graph_.dtype(output))) return false;
     if (!after_batch(op)) return true;
     std::set<TensorId> parts;
+    bool any_sum = false, any_mean = false, other = false;
     for (const TensorId input : graph_.inputs(op)) {
       if (scaled(input)) return true;  // the sum itself
+      other = other || !tainted(input);
       if (!tainted(input)) continue;
       if (!part_[at(input)]) return false;
+      (is_sum(input) ? any_sum : any_mean) = true;
       parts.insert(input);
     }
     if (parts.empty() || !is_linear(graph_.op_type(op))) return false;
+    if (is_addition(graph_.op_type(op)) && any_sum && (any_mean || other)) return false;
     if (!is_product(graph_.op_type(op)) || graph_.inputs(op).size() != 2) return true;
     if (!tainted(graph_.inputs(op)[0]) || !tainted(graph_.inputs(op)[1])) return true;
     // Two factors are of a gradient behind normalisation; a square, or a number for all, is of a norm.
@@ -339,7 +380,7 @@ class Study {
     std::vector<bool> own(scaled_.size(), false);
     for (const OpId op : graph_.topological_order()) {
       if (!tainted_[at(op)] || graph_.is_constant(op)) continue;
-      bool reads_own = !after_batch(op), first = false;
+      bool reads_own = !after_batch(op) || !of_samples_[at(op)], first = false;
       for (const TensorId input : graph_.inputs(op)) {
         first = first || scaled(input);
         reads_own = reads_own || (input != kNoTensor && own[at(input)] && !dense_.contains(input));
@@ -412,10 +453,10 @@ class Study {
         const auto dense = dense_.find(tensor);
         const auto sparse = sparse_.find(tensor);
         if (sparse != sparse_.end()) {
-          training_.gradients.push_back({tensor, true, sparse->second});
+          training_.gradients.push_back({tensor, true, has_sum_of_rows(tensor), sparse->second});
           training_.gathered_bytes += graph_.bytes(tensor);
         } else if (dense != dense_.end()) {
-          training_.gradients.push_back({tensor, false, dense->second});
+          training_.gradients.push_back({tensor, false, is_sum(tensor), dense->second});
           training_.gradient_bytes += graph_.bytes(tensor);
         }
       }
@@ -433,8 +474,11 @@ class Study {
   std::vector<bool> of_samples_;    // depends on what the samples are, not only on how many
   std::vector<bool> is_update_, reaches_update_, reaches_scaled_;  // by op
   std::vector<bool> is_end_;                                       // or returns a gradient
-  std::vector<bool> returned_;               // by tensor: a gradient that the step returns
-  std::vector<bool> part_;                   // by tensor
+  std::vector<bool> returned_;              // by tensor: a gradient that the step returns
+  std::vector<bool> part_;                  // by tensor
+  std::vector<std::optional<int>> growth_;  // by tensor
+  bool mostly_sums_ = false;
+  double batch_times_ = 0;                   // by which the batch is larger
   std::map<TensorId, OpId> sparse_, dense_;  // their updates
 };
 

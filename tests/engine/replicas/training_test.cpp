@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/replicas.h"
+#include "berth/sdk/ops/constants.h"
 #include "support/expect_error.h"
 #include "training_graph.h"
 
@@ -169,6 +170,117 @@ TEST_CASE("rows of a mean are gathered after they are divided by the batch's siz
   const auto whole = graph(8);
   const Training training = study_training(*whole, *graph(4), 8);
   CHECK(gradients(*whole, training, true) == Names{"ids", "mean"});
+}
+
+namespace {
+
+/// A number that the frontend knows, as the size of the batch.
+TensorId known(GraphBuilder& builder, const char* name, const std::vector<TensorId>& inputs,
+               double number, DType dtype = DType::f32) {
+  const TensorId tensor = adder(builder)(name, "Prod", inputs, {}, dtype);
+  builder.set_attribute(builder.op_count() - 1, std::string(ops::kKnownNumber), number);
+  return tensor;
+}
+
+/// Names of the gradients that are of sums.
+Names sums(const Graph& graph, const Training& training) {
+  Names names;
+  for (const auto& gradient : training.gradients) {
+    if (gradient.of_sum) names.insert(graph.op_name(graph.producer(gradient.tensor)));
+  }
+  return names;
+}
+
+/// y = x w, its gradient divided by the batch's size or not, and w's own norm beside it.
+std::shared_ptr<const Graph> loss_of(std::int64_t b, bool mean) {
+  GraphBuilder builder("loss", "tf");
+  const auto op = adder(builder);
+  const TensorId x = op("x", "Placeholder", {}, {b, 8});
+  const TensorId w = op("w", "VariableV2", {}, {8, 8});
+  const TensorId shape = op("shape", "Shape", {x}, {2}, DType::i32);
+  const TensorId size = known(builder, "size", {shape}, static_cast<double>(b));
+  const TensorId y = op("y", "MatMul", {x, w}, {b, 8});
+  const TensorId dy = op("dy", "TanhGrad", {y, y}, {b, 8});
+  const TensorId rows = mean ? op("rows", "RealDiv", {dy, size}, {b, 8}) : dy;
+  const TensorId dw = op("dw", "MatMul", {x, rows}, {8, 8});
+  const TensorId decay = op("decay", "Mul", {w, w}, {8, 8});
+  const TensorId total = op("total", "AddN", {dw, decay}, {8, 8});
+  op("update", "ApplyGradientDescent", {w, total}, {8, 8});
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("gradients of a sum are added, and before what counts once") {
+  const auto mean = loss_of(8, true);
+  const Training of_mean = study_training(*mean, *loss_of(4, true), 8);
+  CHECK(gradients(*mean, of_mean, false) == Names{"total"});
+  CHECK(sums(*mean, of_mean).empty());
+  const auto sum = loss_of(8, false);
+  const Training of_sum = study_training(*sum, *loss_of(4, false), 8);
+  CHECK(gradients(*sum, of_sum, false) == Names{"dw"});
+  CHECK(sums(*sum, of_sum) == Names{"dw"});
+}
+
+TEST_CASE("a loop's gradients are sums where those of what it gives are") {
+  const auto graph = [](std::int64_t b, bool mean) {
+    GraphBuilder builder("loop", "tf");
+    const auto op = adder(builder);
+    const auto loop = [&](const char* name, const std::vector<TensorId>& inputs) {
+      const TensorId first = op(name, "StatelessWhile", inputs, {b, 8});
+      TensorInfo info;
+      info.dtype = DType::f32;
+      info.has_shape = true;
+      info.shape = {8, 8};
+      return std::pair(first, builder.add_output(builder.op_count() - 1, info));
+    };
+    const TensorId x = op("x", "Placeholder", {}, {b, 8});
+    const TensorId w = op("w", "VariableV2", {}, {8, 8});
+    const TensorId shape = op("shape", "Shape", {x}, {2}, DType::i32);
+    const TensorId size = known(builder, "size", {shape}, static_cast<double>(b));
+    const auto [y, same_w] = loop("forward", {x, w});
+    const TensorId dy = op("dy", "TanhGrad", {y, y}, {b, 8});
+    const TensorId rows = mean ? op("rows", "RealDiv", {dy, size}, {b, 8}) : dy;
+    const TensorId used = op("used", "MatMul", {rows, same_w}, {b, 8});
+    const auto [dx, dw] = loop("backward", {used, op("zeros", "Const", {}, {8, 8})});
+    static_cast<void>(dx);
+    op("update", "ApplyGradientDescent", {w, dw}, {8, 8});
+    return builder.build();
+  };
+  for (const bool mean : {true, false}) {
+    CAPTURE(mean);
+    const auto whole = graph(8, mean);
+    const Training training = study_training(*whole, *graph(4, mean), 8);
+    CHECK(gradients(*whole, training, false) == Names{"backward"});
+    CHECK(sums(*whole, training) == (mean ? Names() : Names{"backward"}));
+    CHECK(training.meetings.empty());
+  }
+}
+
+TEST_CASE("counters have the samples of all replicas, and what no sample changes is nobody's") {
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("counters", "tf");
+    const auto op = adder(builder);
+    const TensorId x = op("x", "Placeholder", {}, {b, 8});
+    const TensorId seen = op("seen", "VariableV2", {}, {}, DType::i64);
+    const TensorId right = op("right", "VariableV2", {}, {}, DType::i32);
+    const TensorId width = op("width", "VariableV2", {}, {}, DType::i64);
+    const TensorId shape = op("shape", "Shape", {x}, {2}, DType::i64);
+    const TensorId size = known(builder, "size", {shape}, static_cast<double>(b), DType::i64);
+    const TensorId columns = known(builder, "columns", {shape}, 8, DType::i64);
+    const TensorId hits = op("hits", "Cast", {x}, {b, 8}, DType::i32);
+    const TensorId count = op("count", "Sum", {hits}, {}, DType::i32);
+    const TensorId w = op("w", "VariableV2", {}, {8});
+    op("update", "AssignSub", {w, op("dw", "Sum", {x}, {8})}, {8});
+    op("see", "AssignAdd", {seen, size}, {}, DType::i64);
+    op("hit", "AssignAdd", {right, count}, {}, DType::i32);
+    op("widen", "AssignAdd", {width, columns}, {}, DType::i64);
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dw", "size", "count"});
+  CHECK(sums(*whole, training) == Names{"dw", "size", "count"});
 }
 
 TEST_CASE("rows of one number are gathered before an optimizer adds them up") {

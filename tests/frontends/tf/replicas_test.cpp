@@ -107,6 +107,16 @@ std::string size_of_batch(const std::string& type = "DT_FLOAT") {
 
 }  // namespace
 
+TEST_CASE("a sum over the batch is the sum of the replicas', and a mean counts by shares") {
+  const Written sum(step("", "x", -1) + kTrain, {5, 3});
+  CHECK(sum.inputs("reduce/0") == Names{"replica_0/sum", "replica_1/sum"});
+  const Written mean(
+      step(size_of_batch() + node("rows", "RealDiv", "x count", kFloats), "rows", -1) + kTrain,
+      {5, 3});
+  CHECK(mean.inputs("reduce/0") == Names{"replica_0/reduce/0", "replica_1/reduce/0"});
+  CHECK(mean.numbers<float>("replica_0/reduce/weight_1") == std::vector<float>{0.625F});
+}
+
 TEST_CASE("shares weigh gradients in the gradients' own precision") {
   const Written mean(step(size_of_batch("DT_DOUBLE") +
                               node("rows", "RealDiv", "x count", attr("T", "type: DT_DOUBLE")),

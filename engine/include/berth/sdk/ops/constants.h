@@ -10,6 +10,10 @@
 
 namespace berth::ops {
 
+/// The attribute of an op whose first output is one number that the frontend knows, such as the size of the
+/// batch: a double.
+inline constexpr std::string_view kKnownNumber = "known_number";
+
 /// Whether an op of this type gives the same outputs for the same inputs and does nothing else: it
 /// draws no random numbers, holds no state and has no body that might. False for a type that the
 /// tables of `dialect` do not have. [thread-safe]
