@@ -1,4 +1,5 @@
 // Replicas of a training step, as the command line asks for them.
+#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -330,6 +331,41 @@ TEST_CASE("what cannot be replicated says why") {
     CHECK(result.status != 0);
     CHECK_MESSAGE(result.err.find(row.part) != std::string::npos, result.err);
   }
+}
+
+TEST_CASE("a sum counts as it is, and samples that meet are noted") {
+  // w -= sum of x over the batch, x as it is or scaled by a number that all samples make.
+  const std::string floats = " attr { key: 'T' value { type: DT_FLOAT } }";
+  const std::string dtype = " attr { key: 'dtype' value { type: DT_FLOAT } }";
+  const auto step = [&](const std::string& rows) {
+    return "node { name: 'x' op: 'Placeholder'" + dtype +
+           " attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 2 } } } } }"
+           "node { name: 'w' op: 'VariableV2'" +
+           dtype +
+           " attr { key: 'shape' value { shape { dim { size: 2 } } } } }"
+           "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }"
+           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } "
+           "} }"
+           "node { name: 'norm' op: 'L2Loss' input: 'x'" +
+           floats + " } node { name: 'scaled' op: 'Mul' input: 'x' input: 'norm'" + floats +
+           " } node { name: 'sum' op: 'Sum' input: '" + rows + "' input: 'axis'" + floats +
+           " attr { key: 'Tidx' value { type: DT_INT32 } } }"
+           "node { name: 'train' op: 'AssignSub' input: 'w' input: 'sum'" +
+           floats + " }";
+  };
+  const Workplace work;
+  const auto placed = [&](const std::string& rows) {
+    std::ofstream(work / "step.pbtxt") << step(rows);
+    const ProcessResult result = work.berth(
+        {"place", "step.pbtxt", "--batch", "8", "--cluster", "k80x2", "--fetch", "train",
+         "--replicate", "gpu:0=6,gpu:1=2", "--moves", "50", "--write", "replicas=plan.json"});
+    REQUIRE_MESSAGE(result.status == 0, result.err);
+    return result.err;
+  };
+  CHECK(placed("x").find("meet") == std::string::npos);
+  CHECK(Json::parse(file_text(work / "plan.json"))["replicas"][0]["weight"] == 1);
+  CHECK(placed("scaled").find("samples of the whole batch meet in 'norm' (L2Loss)") !=
+        std::string::npos);
 }
 
 TEST_CASE("one device, and a forward pass, are placed as they are with a note") {

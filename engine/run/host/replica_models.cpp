@@ -55,6 +55,17 @@ std::vector<std::vector<DeviceId>> near_groups(const Cluster& cluster, std::size
   return groups;
 }
 
+std::string meeting_note(const Graph& graph, const Training& training) {
+  const OpId first = training.meetings.front();
+  const std::size_t others = training.meetings.size() - 1;
+  return cat("replicas: samples of the whole batch meet in '", graph.op_name(first), "' (",
+             graph.op_type(first), ")",
+             others > 0 ? cat(" and ", others, others == 1 ? " other op" : " other ops") : "",
+             ", of which each replica has those of its own samples: its updates are not quite "
+             "those of one "
+             "device with the whole batch, as with batch normalisation");
+}
+
 }  // namespace
 
 ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Settings& settings,
@@ -168,6 +179,7 @@ const Training& ReplicaModels::training() {
     const Graph& smaller_graph = *at_size(smaller()).graph;
     const auto began = std::chrono::steady_clock::now();
     training_ = study_training(*whole().graph, smaller_graph, batch_);
+    if (!training_->meetings.empty()) notes_.push_back(meeting_note(*whole().graph, *training_));
     loading_s_ += seconds_since(began);
   }
   return *training_;

@@ -416,6 +416,9 @@ class ReplicaSearch {
     outcome.trace = Simulator(best.task.problem).trace(best.placement);
     outcome.replicas = best.task.replicas;
     outcome.notes = models_.notes();
+    for (const std::string& said : outcome.notes) {
+      if (hooks_.note) hooks_.note(said);
+    }
     outcome.origin.model = model_;
     outcome.origin.policy = settings_.policy.value_or("auto");
     outcome.origin.seed = settings_.seed.value_or(hooks_.seed);
