@@ -11,6 +11,7 @@
 #include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
+#include "ops/op_view.h"
 
 namespace berth::ops {
 namespace {
@@ -49,9 +50,33 @@ bool gives_another_shape(std::string_view bare_type) {
   return contains(kTypes, bare_type);
 }
 
-/// Leaves dequantised weights as they are stored, as far as a kernel is concerned.
-bool rearranges(std::string_view type) {
-  return gives_another_shape(bare(type)) || bare(type) == "Cast" || bare(type) == "CastLike";
+/// Whether the axes of its input trade places.
+bool turns(std::string_view type) {
+  return bare(type) == "Transpose";
+}
+
+bool is_dequantising(std::string_view type) {
+  return bare(type) == "DequantizeLinear";
+}
+
+/// Whether ONNX Runtime 1.32 makes MatMulNBits of `product`, whose second input is what `dequantising`
+/// gives, `turned` around or not. Measured with one scale, a scale per row or column, and blocks along
+/// either axis: scales of columns do, of a matrix that the product takes as it is stored. Of weights in
+/// 8 bits it turns a matrix with one scale, or with scales that are of columns then.
+bool dequantises(const OpView& dequantising, const OpView& product, std::string_view type,
+                 bool turned) {
+  const bool general = type == "Gemm";
+  if (!general && type != "MatMul") return false;
+  if (general && product.integer("transB", 0) != 0) turned = !turned;
+  const TensorView weights = dequantising.input(0), scales = dequantising.input(1);
+  const DType stored = weights.dtype();
+  const bool bytes = stored == DType::i8 || stored == DType::u8;
+  if (!bytes && stored != DType::i4 && stored != DType::u4) return false;
+  std::int64_t axis = dequantising.integer("axis", 1);
+  if (axis < 0) axis += weights.rank();
+  const bool one = scales.elements() == 1;
+  if (turned) return !general && bytes && (one || (scales.rank() == 1 && axis == 0));
+  return one || (scales.rank() == 1 && axis == 1) || (scales.rank() == 2 && axis == 0);
 }
 
 class Folding {
@@ -132,41 +157,58 @@ class Folding {
     const auto inputs = graph_.inputs(op);
     if (inputs.empty()) return Role::made;
     const std::string& type = graph_.op_type(op);
-    if (is_view(type)) return Role::stands;
     if (graph_.dialect() == "onnx") return onnx_role(op, type);
+    if (is_view(type)) return Role::stands;
     return grows(op) ? Role::no : Role::made;
   }
 
   [[nodiscard]] Role onnx_role(OpId op, std::string_view type) const {
     const TensorId first = graph_.inputs(op).front();
-    if (bare(type) == "DequantizeLinear") {
-      if (!readers_dequantise(op)) return Role::no;
-    } else if (!(rearranges(type) && first != kNoTensor && quantised_[at(first)])) {
-      return Role::made;
+    const bool quantised = first != kNoTensor && quantised_[at(first)];
+    if (is_dequantising(type)) {
+      if (!readers_dequantise(op, {op})) return Role::no;
+    } else if (!(quantised && turns(type))) {
+      if (!is_view(type)) return Role::made;
+      if (!quantised) return Role::stands;
     }
     for (const TensorId output : graph_.outputs(op)) quantised_[at(output)] = true;
     return Role::stands;
   }
 
-  /// Whether kernels take the weights as they are stored. Measured with ONNX Runtime 1.32: it makes
-  /// MatMulNBits of MatMul and Gemm, and QLinearConv and its like where activations are quantised
-  /// too. Before other ops, weights are dequantised in every step.
-  [[nodiscard]] bool readers_dequantise(OpId op, int depth = 0) const {
-    constexpr int kMostRearranged = 8;
+  /// The way of dequantised weights from the op that dequantises them.
+  struct Way {
+    OpId from;
+    bool turned = false;
+    bool forks = false;  ///< several ops read them
+    int length = 0;
+  };
+
+  /// Whether kernels take the weights that `op` hands on as they are stored. ONNX Runtime makes MatMulNBits
+  /// of a product where nothing else reads them, and QLinearConv and its like where activations are
+  /// quantised too. Before other ops, weights are dequantised in every step.
+  [[nodiscard]] bool readers_dequantise(OpId op, Way way) const {
+    constexpr int kLongest = 8;
     const auto edges = graph_.out_edges(op);
-    return !edges.empty() && depth <= kMostRearranged &&
-           std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
-             constexpr std::array<std::string_view, 4> kFused = {"MatMul", "Gemm", "FusedMatMul",
-                                                                 "Gather"};
-             const std::string& reader = graph_.op_type(edge.dst);
-             if (contains(kFused, bare(reader))) return true;
-             if (rearranges(reader)) return readers_dequantise(edge.dst, depth + 1);
-             const auto others = graph_.in_edges(edge.dst);
-             return std::any_of(others.begin(), others.end(), [&](const Edge& other) {
-               return other.src != op && !is_constant(other.src) &&
-                      bare(graph_.op_type(other.src)) == "DequantizeLinear";
-             });
-           });
+    way.forks = way.forks || edges.size() > 1;
+    return !edges.empty() && way.length <= kLongest &&
+           std::all_of(edges.begin(), edges.end(),
+                       [&](const Edge& edge) { return reader_dequantises(edge, way); });
+  }
+  [[nodiscard]] bool reader_dequantises(const Edge& edge, const Way& way) const {
+    const std::string& reader = graph_.op_type(edge.dst);
+    if (is_view(reader) || turns(reader)) {
+      return readers_dequantise(edge.dst,
+                                {way.from, way.turned != turns(reader), way.forks, way.length + 1});
+    }
+    const auto others = graph_.in_edges(edge.dst);
+    const bool beside_quantised = std::any_of(others.begin(), others.end(), [&](const Edge& other) {
+      return other.src != edge.src && !is_constant(other.src) &&
+             is_dequantising(graph_.op_type(other.src));
+    });
+    if (beside_quantised) return true;
+    const auto inputs = graph_.inputs(edge.dst);
+    return !way.forks && inputs.size() > 1 && inputs[1] == edge.tensor &&
+           dequantises(OpView(graph_, way.from), OpView(graph_, edge.dst), reader, way.turned);
   }
 
   [[nodiscard]] bool grows(OpId op) const {

@@ -172,26 +172,90 @@ TEST_CASE("a parameter counts once, however many ways of views lead to it") {
   CHECK(graph->read_bytes(read) == kHalf);
 }
 
+namespace {
+
+/// x times weights that are dequantised in the way of `scales`.
+struct Quantised {
+  DType type = DType::i8;
+  std::vector<std::int64_t> scales;
+  std::int64_t axis = 1;
+  std::vector<const char*> between;  ///< ops from the dequantised weights to the product
+  const char* reader = "MatMul";
+  bool transposed = false;  ///< transB
+  int readers = 1;
+  bool first = false;  ///< weights are the product's first operand
+};
+
+std::shared_ptr<const Graph> graph_of(const Quantised& the) {
+  Model model;
+  const TensorId stored =
+      model.builder.add_parameter({the.type, true, {1024, 1024}, kUnknownBytes}, "w");
+  const TensorId scale =
+      model.builder.add_parameter({DType::f16, true, the.scales, kUnknownBytes}, "s");
+  TensorId weights = model.made("dq", "DequantizeLinear", kWeight, {stored, scale});
+  model.builder.set_attribute(1, "axis", the.axis);
+  for (std::size_t i = 0; i < the.between.size(); ++i) {
+    weights = model.made("between" + std::to_string(i), the.between[i], kWeight, {weights});
+  }
+  for (int i = 0; i < the.readers; ++i) {
+    const OpId reader = model.builder.op_count();
+    const TensorId left = the.first ? weights : model.row;
+    model.made("reader" + std::to_string(i), the.reader, kRow,
+               {left, the.first ? model.row : weights});
+    if (the.transposed) model.builder.set_attribute(reader, "transB", std::int64_t{1});
+  }
+  return model.folded();
+}
+
+}  // namespace
+
 TEST_CASE("weights that a kernel dequantises stay quantised") {
-  const TensorInfo four{DType::i4, true, {1024, 1024}, kUnknownBytes};
-  const TensorInfo scales{DType::f16, true, {32, 1024}, kUnknownBytes};
-  const auto graph_with = [&](const char* reader) {
-    Model model;
-    const TensorId stored = model.builder.add_parameter(four, "w");
-    const TensorId scale = model.builder.add_parameter(scales, "s");
-    const TensorId wide = model.made("dq", "DequantizeLinear", kWeight, {stored, scale});
-    const TensorId turned = model.made("turn", "Transpose", kWeight, {wide});
-    model.made("reader", reader, kRow, {model.row, turned});
-    return model.folded();
-  };
   constexpr std::int64_t kStored = 1024 * 1024 / 2 + 32 * 1024 * 2;
-  const auto fused = graph_with("MatMul");
-  CHECK(fused->constant_count() == 2);
-  CHECK(fused->total_param_bytes() == kStored);
-  CHECK(op_work(*fused, op(*fused, "reader")).bytes == kStored + 2 * 2048);
-  // No kernel of an addition does: ONNX Runtime dequantises in every step.
-  const auto unfused = graph_with("Add");
-  CHECK(unfused->constant_count() == 0);
+  const auto graph = graph_of({DType::i4, {32, 1024}, 0, {"Identity"}});
+  CHECK(graph->constant_count() == 2);
+  CHECK(graph->total_param_bytes() == kStored);
+  CHECK(op_work(*graph, op(*graph, "reader0")).bytes == kStored + 2 * 2048);
+
+  // As ONNX Runtime 1.32 has them.
+  const std::vector<std::int64_t> one, row = {1024}, blocks = {32, 1024}, along = {1024, 32};
+  const Quantised kFused[] = {
+      {DType::i8, one},
+      {DType::u8, row},
+      {DType::u4, row, -1},
+      {DType::i8, blocks, 0},
+      {DType::i8, row, 1, {}, "Gemm"},
+      {DType::i8, row, 1, {"Transpose"}, "Gemm", true},
+      {DType::i8, row, 0, {"Transpose"}},
+      {DType::i8, row, 0, {"Identity", "Transpose", "Identity"}},
+      {DType::i8, one, 1, {"Transpose"}},
+      {DType::i4, row, 1, {"Transpose", "Transpose"}},
+  };
+  for (const Quantised& the : kFused) {
+    CAPTURE(&the - kFused);
+    CHECK(graph_of(the)->constant_count() == 1 + static_cast<OpId>(the.between.size()));
+  }
+  const Quantised kDequantised[] = {
+      {DType::i8, row, 0},
+      {DType::i8, along, 1},
+      {DType::i8, row, 1, {"Transpose"}},
+      {DType::i4, row, 0, {"Transpose"}},
+      {DType::i8, blocks, 0, {"Transpose"}},
+      {DType::i8, row, 1, {}, "Gemm", true},
+      {DType::i8, row, 0, {}, "Gemm", true},
+      {DType::i8, row, 0, {"Transpose"}, "Gemm"},
+      {DType::i8, row, 1, {}, "Gather"},
+      {DType::i8, row, 1, {}, "Add"},
+      {DType::i8, row, 1, {"Reshape"}},
+      {DType::i8, row, 1, {"Cast"}},
+      {DType::f8, one},
+      {DType::i8, row, 1, {}, "MatMul", false, 2},
+      {DType::i8, row, 1, {"Identity"}, "MatMul", false, 2},
+      {DType::i8, row, 1, {}, "MatMul", false, 1, true},
+  };
+  for (const Quantised& the : kDequantised) {
+    CAPTURE(&the - kDequantised);
+    CHECK(graph_of(the)->constant_count() == 0);
+  }
 }
 
 TEST_CASE("what draws, holds state, has a body, waits for the step or is not known stays in it") {

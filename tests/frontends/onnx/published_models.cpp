@@ -60,7 +60,9 @@ class Maker {
     onnx::NodeProto& node = *graph().add_node();
     node.set_name(type + "_" + std::to_string(count_));
     node.set_op_type(type);
-    if (type == "MultiHeadAttention" || type == "FusedMatMul") node.set_domain("com.microsoft");
+    if (type == "MultiHeadAttention" || type == "FusedMatMul" || type == "GatherBlockQuantized") {
+      node.set_domain("com.microsoft");
+    }
     for (const std::string& input : inputs) node.add_input(input);
     for (const Attribute& each : attributes) {
       AttributeProto& made = *node.add_attribute();
@@ -81,17 +83,23 @@ class Maker {
   std::string linear(const std::string& x, const std::string& name, std::int64_t from,
                      std::int64_t to, bool bias = true, bool four_bits = false) {
     const std::string w =
-        four_bits ? quantised(name, {from, to}, 0) : weight(name + ".weight", {from, to});
+        four_bits ? quantised(name, {from, to}) : weight(name + ".weight", {from, to});
     const std::string y = op("MatMul", {x, w});
     return bias ? op("Add", {y, weight(name + ".bias", {to})}) : y;
   }
-  /// Weights in 4 bits along `axis`, dequantised.
-  std::string quantised(const std::string& name, const Dims& dims, std::int64_t axis) {
-    Dims scales = dims;
-    scales[static_cast<std::size_t>(axis)] /= kBlock;
+  /// Weights in 4 bits along the first axis, dequantised.
+  std::string quantised(const std::string& name, const Dims& dims) {
     return op("DequantizeLinear",
-              {weight(name + ".weight", dims, kInt4), weight(name + ".scale", scales)},
-              {{"axis", {axis}}, {"block_size", {kBlock}}});
+              {weight(name + ".weight", dims, kInt4),
+               weight(name + ".scale", {dims[0] / kBlock, dims[1]})},
+              {{"axis", {0}}, {"block_size", {kBlock}}});
+  }
+  /// Rows of weights in 4 bits, dequantised as they are read.
+  std::string quantised_rows(const std::string& name, const Dims& dims, const std::string& rows) {
+    return op("GatherBlockQuantized",
+              {weight(name + ".weight", dims, kInt4), rows,
+               weight(name + ".scale", {dims[0], dims[1] / kBlock})},
+              {{"quantize_axis", {1}}, {"block_size", {kBlock}}});
   }
   std::string norm(const std::string& x, const std::string& name, std::int64_t width,
                    bool bias = true) {
@@ -146,10 +154,14 @@ class DecoderMaker {
 
   onnx::ModelProto make() {
     make_.input("input_ids", {{"batch", 0}, {"sequence", 0}}, TensorProto::INT64);
-    const std::string embedding =
-        the_.four_bits ? make_.quantised("embed_tokens", {the_.words, the_.width}, 1)
-                       : make_.weight("embed_tokens.weight", {the_.words, the_.width});
-    std::string x = make_.op("Gather", {embedding, "input_ids"});
+    const Dims table = {the_.words, the_.width};
+    std::string embedding, x;
+    if (the_.four_bits) {
+      x = make_.quantised_rows("embed_tokens", table, "input_ids");
+    } else {
+      embedding = make_.weight("embed_tokens.weight", table);
+      x = make_.op("Gather", {embedding, "input_ids"});
+    }
     if (learnt()) {
       const std::string positions = make_.weight("positions", {the_.positions, the_.width});
       x = make_.op("Add", {x, make_.op("Gather", {positions, "input_ids"})});
@@ -168,7 +180,7 @@ class DecoderMaker {
  private:
   [[nodiscard]] bool learnt() const { return the_.positions > 0; }
   std::string head() {
-    if (the_.four_bits) return make_.quantised("lm_head", {the_.width, the_.words}, 0);
+    if (the_.four_bits) return make_.quantised("lm_head", {the_.width, the_.words});
     return make_.weight("lm_head.weight", {the_.width, the_.words});
   }
   std::string linear(const std::string& x, const std::string& name, std::int64_t from,

@@ -23,10 +23,11 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 /// the step and read nothing but parameters and other constants. A variable that the step only reads
 /// is a parameter.
 ///
-///  - Weights that are dequantised for a matrix product, for picking rows or beside quantised
-///    activations stay quantised, as does what only rearranges them: kernels dequantise as they read.
-///    Before other ops DequantizeLinear stays in the step, with all that follows from it. ONNX
-///    Runtime's constant folding leaves DequantizeLinear alone, and fuses it so.
+///  - Weights that are dequantised for a matrix product or beside quantised activations stay
+///    quantised, as does what turns them around: kernels dequantise as they read. ONNX Runtime's constant
+///    folding leaves DequantizeLinear alone, and fuses it with one MatMul or Gemm where the scales are
+///    those of columns of the matrix as it is stored. Before other ops DequantizeLinear stays in the
+///    step, with all that follows from it.
 ///  - An Identity stands for what it reads, and takes no memory beside it.
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
 ///    all that it is made of, and than 100 KiB (as Grappler's constant folding has it). ONNX
