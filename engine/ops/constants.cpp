@@ -84,6 +84,7 @@ class Folding {
   explicit Folding(const Graph& graph)
       : graph_(graph),
         roles_(at(graph.op_count()), Role::no),
+        of_variables_(at(graph.op_count()), false),
         quantised_(at(graph.tensor_count()), false) {}
 
   /// False where nothing is to be folded.
@@ -95,6 +96,7 @@ class Folding {
     for (const OpId op : graph_.topological_order()) {
       const Role role = role_of(op);
       roles_[at(op)] = role;
+      of_variables_[at(op)] = role != Role::no && is_of_variables(op);
       any = any || role != Role::no;
       work_left = work_left || (role == Role::no && !graph_.inputs(op).empty());
     }
@@ -149,6 +151,15 @@ class Folding {
     return graph_.stated_pure(op) || is_pure(graph_.dialect(), type);
   }
 
+  [[nodiscard]] bool is_of_variables(OpId op) const {
+    if (graph_.dialect() != "tf") return false;
+    const auto edges = graph_.in_edges(op);
+    return is_variable(graph_.op_type(op)) ||
+           std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+             return edge.tensor != kNoTensor && of_variables_[at(edge.src)];
+           });
+  }
+
   [[nodiscard]] Role role_of(OpId op) const {
     if (graph_.outputs(op).empty() || !pure(op)) return Role::no;
     for (const Edge& edge : graph_.in_edges(op)) {
@@ -159,7 +170,7 @@ class Folding {
     const std::string& type = graph_.op_type(op);
     if (graph_.dialect() == "onnx") return onnx_role(op, type);
     if (is_view(type)) return Role::stands;
-    return grows(op) ? Role::no : Role::made;
+    return is_of_variables(op) || grows(op) ? Role::no : Role::made;
   }
 
   [[nodiscard]] Role onnx_role(OpId op, std::string_view type) const {
@@ -222,6 +233,7 @@ class Folding {
 
   const Graph& graph_;
   std::vector<Role> roles_;
+  std::vector<bool> of_variables_;           ///< by op: a variable, or what stands for one
   mutable std::vector<bool> quantised_;      ///< by tensor: what stands for quantised weights
   std::unordered_set<std::string> written_;  ///< co-location classes
   std::vector<bool> written_variables_;      ///< by op; TensorFlow's graphs only

@@ -345,6 +345,22 @@ TEST_CASE("TensorFlow: a variable that the step only reads is a parameter") {
   CHECK(graph_with(true)->constant_count() == 0);
 }
 
+TEST_CASE("TensorFlow: what is computed of a variable is computed in every step") {
+  const TensorInfo handle{DType::opaque, true, {}, 0};
+  Model model("tf");
+  const TensorId variable = model.made("v", "VarHandleOp", handle, {});
+  model.builder.set_param_bytes(1, 2 * kHalf);
+  const TensorId read = model.made("read", "ReadVariableOp", kWide, {variable});
+  const TensorId same = model.made("same", "Identity", kWide, {read});
+  const TensorId narrow = model.made("narrow", "Cast", kWeight, {same});
+  model.made("product", "MatMul", kRow, {model.row, narrow});
+  const auto graph = model.folded();
+  CHECK(graph->constant_count() == 3);
+  CHECK_FALSE(graph->is_constant(op(*graph, "narrow")));
+  CHECK(graph->param_bytes(op(*graph, "narrow")) == 2 * kHalf);
+  CHECK(graph->total_param_bytes() == 2 * kHalf);
+}
+
 TEST_CASE("TensorFlow: a variable that an update takes by its value is written too") {
   Model model("tf");
   const TensorId variable = model.made("v", "VariableV2", kWeight, {});

@@ -29,6 +29,7 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 ///    those of columns of the matrix as it is stored. Before other ops DequantizeLinear stays in the
 ///    step, with all that follows from it.
 ///  - An Identity stands for what it reads, and takes no memory beside it.
+///  - What is computed of a variable stays in the step: another run may assign the variable.
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
 ///    all that it is made of, and than 100 KiB (as Grappler's constant folding has it). ONNX
 ///    Runtime folds it.
