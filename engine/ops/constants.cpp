@@ -222,13 +222,15 @@ class Folding {
            dequantises(OpView(graph_, way.from), OpView(graph_, edge.dst), reader, way.turned);
   }
 
+  /// Whether the results are too large to be folded. TensorFlow's limit is that of its runtime, which
+  /// folds what Grappler leaves.
   [[nodiscard]] bool grows(OpId op) const {
-    constexpr std::int64_t kSmall = 100 * 1024;
+    const std::int64_t small = graph_.dialect() == "tf" ? 10 * 1024 * 1024 : 100 * 1024;
     std::int64_t read = 0;
     for (const TensorId tensor : graph_.inputs(op)) {
       if (tensor != kNoTensor) read = saturating_sum(read, graph_.bytes(tensor));
     }
-    return graph_.output_bytes(op) > std::max(read, kSmall);
+    return graph_.output_bytes(op) > std::max(read, small);
   }
 
   const Graph& graph_;

@@ -372,15 +372,20 @@ TEST_CASE("TensorFlow: a variable that an update takes by its value is written t
 
 TEST_CASE("TensorFlow and compilers compute in the step what grows") {
   const TensorInfo one{DType::f16, true, {}, kUnknownBytes};
-  const auto folds = [&](const char* dialect, const char* type) {
+  const auto folds = [&](const char* dialect, const char* type, std::int64_t rows) {
     Model model(dialect);
+    const TensorInfo info{DType::f16, true, {rows, 1024}, kUnknownBytes};
     const TensorId small = model.builder.add_parameter(one, "value");
-    const TensorId filled = model.made("filled", type, kWeight, {small});
-    model.made("sum", dialect == std::string("tf") ? "AddV2" : "Add", kWeight, {model.row, filled});
+    const TensorId filled = model.made("filled", type, info, {small});
+    model.made("sum", dialect == std::string("tf") ? "AddV2" : "Add", info, {model.row, filled});
     return model.folded()->constant_count() > 0;
   };
-  CHECK_FALSE(folds("tf", "Fill"));
-  CHECK(folds("onnx", "Expand"));
+  // 10 MiB and 100 KiB.
+  CHECK(folds("tf", "Fill", 5 * 1024));
+  CHECK_FALSE(folds("tf", "Fill", 5 * 1024 + 1));
+  CHECK(folds("mlir", "tf.Fill", 50));
+  CHECK_FALSE(folds("mlir", "tf.Fill", 51));
+  CHECK(folds("onnx", "Expand", 8 * 1024));
 }
 
 TEST_CASE("pruning a folded graph keeps what is folded") {

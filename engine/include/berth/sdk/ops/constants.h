@@ -31,8 +31,8 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 ///  - An Identity stands for what it reads, and takes no memory beside it.
 ///  - What is computed of a variable stays in the step: another run may assign the variable.
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
-///    all that it is made of, and than 100 KiB (as Grappler's constant folding has it). ONNX
-///    Runtime folds it.
+///    all that it is made of, and than 10 MiB (the constant folding of TensorFlow's runtime) or 100 KiB
+///    (for compilers). ONNX Runtime folds it.
 ///
 /// The same graph where there is nothing to fold, where it was folded before, or where nothing that
 /// takes time would be left in the step. [thread-safe]
