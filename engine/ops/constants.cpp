@@ -160,11 +160,19 @@ class Folding {
            });
   }
 
+  /// Whether all that the op waits for is there before the step. TensorFlow leaves an op's control edges
+  /// to the constant that it becomes.
+  [[nodiscard]] bool waits_for_nothing(OpId op) const {
+    const bool is_tf = graph_.dialect() == "tf";
+    const auto edges = graph_.in_edges(op);
+    return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      return is_constant(edge.src) || (is_tf && edge.tensor == kNoTensor);
+    });
+  }
+
   [[nodiscard]] Role role_of(OpId op) const {
     if (graph_.outputs(op).empty() || !pure(op)) return Role::no;
-    for (const Edge& edge : graph_.in_edges(op)) {
-      if (!is_constant(edge.src)) return Role::no;
-    }
+    if (!waits_for_nothing(op)) return Role::no;
     const auto inputs = graph_.inputs(op);
     if (inputs.empty()) return Role::made;
     const std::string& type = graph_.op_type(op);

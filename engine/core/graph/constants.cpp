@@ -91,6 +91,26 @@ Rows<TensorId> kept_tensors(const Data& data) {
   return rows;
 }
 
+/// By op: what a constant waits for by control edges of its own, or of constants that it comes after.
+std::vector<std::vector<OpId>> waited_for(const Graph& graph,
+                                          std::span<const Graph::Constant> roles) {
+  std::vector<std::vector<OpId>> waits(at(graph.op_count()));
+  for (const OpId op : graph.topological_order()) {
+    if (roles[at(op)] == Graph::Constant::no) continue;
+    std::vector<OpId>& own = waits[at(op)];
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (roles[at(edge.src)] == Graph::Constant::no) {
+        own.push_back(edge.src);
+      } else {
+        own.insert(own.end(), waits[at(edge.src)].begin(), waits[at(edge.src)].end());
+      }
+    }
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  return waits;
+}
+
 }  // namespace
 
 std::shared_ptr<const Graph> Graph::with_constants(std::span<const Constant> roles) const {
@@ -98,12 +118,17 @@ std::shared_ptr<const Graph> Graph::with_constants(std::span<const Constant> rol
   Data& data = *made;
   data.constants.assign(roles.begin(), roles.end());
   data.constant_count = 0;
+  const std::vector<std::vector<OpId>> waits = waited_for(*this, roles);
   Rows<OpId> control;
   for (OpId op = 0; op < op_count(); ++op) {
     if (data.is_constant(op)) ++data.constant_count;
     for (const Edge& edge : in_edges(op)) {
-      const bool runs = !data.is_constant(edge.src) && !data.is_constant(op);
-      if (runs && edge.tensor == kNoTensor) control.push_back(edge.src);
+      if (data.is_constant(op)) break;
+      if (data.is_constant(edge.src)) {
+        for (const OpId waited : waits[at(edge.src)]) control.push_back(waited);
+      } else if (edge.tensor == kNoTensor) {
+        control.push_back(edge.src);
+      }
     }
     control.end_row();
   }

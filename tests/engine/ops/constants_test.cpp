@@ -276,6 +276,22 @@ TEST_CASE("what draws, holds state, has a body, waits for the step or is not kno
   CHECK(model.folded()->constant_count() == 0);
 }
 
+TEST_CASE("TensorFlow: what reads a constant waits for what that had control edges from") {
+  Model model("tf");
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId made = model.made("made", "Relu", kWeight, {weight});
+  const TensorId again = model.made("again", "Neg", kWeight, {made});
+  model.made("product", "MatMul", kRow, {model.row, again});
+  const OpId update = model.builder.add_op("update", "AssignVariableOp");
+  model.builder.add_control_edge(update, 1);
+  const auto graph = model.folded();
+  CHECK(graph->constant_count() == 2);
+  const auto edges = graph->in_edges(op(*graph, "product"));
+  REQUIRE(edges.size() == 2);
+  CHECK(edges[1].src == update);
+  CHECK(edges[1].tensor == kNoTensor);
+}
+
 TEST_CASE("MLIR: what is read of a buffer that ops write is not computed before the step") {
   Model model("mlir");
   const TensorId buffer = model.made("alloc", "memref.alloc", kRow, {});

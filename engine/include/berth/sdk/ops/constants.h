@@ -30,6 +30,7 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 ///    step, with all that follows from it.
 ///  - An Identity stands for what it reads, and takes no memory beside it.
 ///  - What is computed of a variable stays in the step: another run may assign the variable.
+///  - TensorFlow folds an op that control edges lead to: what reads the constant waits in its place.
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
 ///    all that it is made of, and than 10 MiB (the constant folding of TensorFlow's runtime) or 100 KiB
 ///    (for compilers). ONNX Runtime folds it.
