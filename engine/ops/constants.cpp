@@ -38,8 +38,15 @@ bool reads_variable(std::string_view type) {
 }
 
 bool is_view(std::string_view type) {
-  constexpr std::array<std::string_view, 6> kViews = {
-      "Dropout", "GuaranteeConst", "Identity", "ReadVariableOp", "StopGradient", "tosa.identity"};
+  constexpr std::array<std::string_view, 9> kViews = {"Dropout",
+                                                      "GuaranteeConst",
+                                                      "Identity",
+                                                      "ReadVariableOp",
+                                                      "StopGradient",
+                                                      "builtin.unrealized_conversion_cast",
+                                                      "torch_c.from_builtin_tensor",
+                                                      "torch_c.to_builtin_tensor",
+                                                      "tosa.identity"};
   // A load of a global that was loaded before.
   return contains(kViews, type) || type.find("global") != std::string_view::npos;
 }

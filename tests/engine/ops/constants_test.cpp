@@ -10,6 +10,7 @@
 #include "berth/groups.h"
 #include "berth/problem.h"
 #include "berth/sdk/ops/op.h"
+#include "berth/sdk/ops/views.h"
 #include "berth/simulator.h"
 
 using namespace berth;
@@ -375,6 +376,22 @@ TEST_CASE("TensorFlow: what is computed of a variable is computed in every step"
   CHECK_FALSE(graph->is_constant(op(*graph, "narrow")));
   CHECK(graph->param_bytes(op(*graph, "narrow")) == 2 * kHalf);
   CHECK(graph->total_param_bytes() == 2 * kHalf);
+}
+
+TEST_CASE("MLIR: what hands a weight from one of a compiler's types to another stands for it") {
+  for (const char* const type : {"builtin.unrealized_conversion_cast", "torch_c.to_builtin_tensor",
+                                 "torch_c.from_builtin_tensor"}) {
+    CAPTURE(type);
+    Model model("mlir");
+    const TensorId weight = model.builder.add_parameter(kWeight, "w");
+    const TensorId other = model.made("other", type, kWeight, {weight});
+    const TensorId middle = model.made("first", "linalg.matmul", kRow, {model.row, weight});
+    const TensorId second = model.made("second", "linalg.matmul", kRow, {middle, other});
+    model.made("handed", type, kRow, {second});
+    const auto graph = model.folded();
+    CHECK(graph->total_param_bytes() == kHalf);
+    CHECK(ops::is_view(*graph, op(*graph, "handed")));
+  }
 }
 
 TEST_CASE("TensorFlow: a variable that an update takes by its value is written too") {
