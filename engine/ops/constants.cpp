@@ -86,6 +86,10 @@ bool dequantises(const OpView& dequantising, const OpView& product, std::string_
   return one || (scales.rank() == 1 && axis == 1) || (scales.rank() == 2 && axis == 0);
 }
 
+bool stays_in_step(const Graph& graph, OpId op) {
+  return OpView(graph, op).integer(kInStepAttribute, 0) == 1;
+}
+
 class Folding {
  public:
   explicit Folding(const Graph& graph)
@@ -178,7 +182,7 @@ class Folding {
   }
 
   [[nodiscard]] Role role_of(OpId op) const {
-    if (graph_.outputs(op).empty() || !pure(op)) return Role::no;
+    if (graph_.outputs(op).empty() || !pure(op) || stays_in_step(graph_, op)) return Role::no;
     if (!waits_for_nothing(op)) return Role::no;
     const auto inputs = graph_.inputs(op);
     if (inputs.empty()) return Role::made;

@@ -134,9 +134,12 @@ void Builder::declare_graph(const onnx::GraphProto& graph, Body& body, Scope& sc
   for (const auto& input : graph.input()) {
     if (input.name().empty()) refuse("a graph input has no name; export the model again");
     // Before IR 4 initializers were inputs as well; since then such an input is a default.
+    constexpr std::int64_t kFirstWithDefaults = 4;
     const auto found = scope.names.find(input.name());
     if (found != scope.names.end()) {
-      if (program_.value(found->second).origin == Value::Origin::initializer) continue;
+      Value& value = program_.value(found->second);
+      value.overridable = model_.proto->ir_version() >= kFirstWithDefaults;
+      if (value.origin == Value::Origin::initializer) continue;
       refuse(cat("two graph inputs are named '", readable(input.name()), "'; rename one"));
     }
     const ValueId id = add_value(input.name(), Value::Origin::input, body);

@@ -32,6 +32,7 @@ struct Value {
   };
   std::string_view name;  ///< as in the file
   Origin origin = Origin::node;
+  bool overridable = false;         ///< an initializer for which the caller may give another one
   std::int32_t body = 0;            ///< Body::id it belongs to
   std::int32_t producer = -1;       ///< index into that body's nodes, where origin is node
   std::int32_t constant_node = -1;  ///< top-level index of the Constant node, -1 in functions

@@ -52,6 +52,7 @@ class Translator {
   void add_attributes(OpId op, const Node& node);
   void add_training_mode(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
+  void add_overridable(OpId op, const Node& node);
   TensorId tensor(ValueId id);
   /// Weights in the bodies that may run, and in theirs.
   std::int64_t bytes_inside(const Node& node) const;
@@ -157,11 +158,20 @@ void Translator::add_bodies(OpId op, const Node& node) {
   builder_.set_work(op, work);
 }
 
+/// A runtime cannot compute before the step what a caller may give another weight for.
+void Translator::add_overridable(OpId op, const Node& node) {
+  const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    return id != kNoValue && program_.value(id).overridable;
+  });
+  if (reads) builder_.set_attribute(op, std::string(ops::kInStepAttribute), std::int64_t{1});
+}
+
 void Translator::add_node(const Node& node, const std::string& name) {
   const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
   add_training_mode(op, node);
   add_bodies(op, node);
+  add_overridable(op, node);
   if (!node.requested_device.empty()) {
     builder_.set_requested_device(op, readable(node.requested_device));
   }

@@ -269,12 +269,18 @@ TEST_CASE("what draws, holds state, has a body, waits for the step or is not kno
     model.made("product", "MatMul", kRow, {model.row, made});
     CHECK(model.folded()->constant_count() == 0);
   }
-  Model model;
-  const TensorId weight = model.builder.add_parameter(kWeight, "w");
-  const TensorId made = model.made("made", "Transpose", kWeight, {weight});
-  model.made("product", "MatMul", kRow, {model.row, made});
-  model.builder.add_control_edge(model.x, 1);
-  CHECK(model.folded()->constant_count() == 0);
+  for (const bool waits : {true, false}) {
+    Model model;
+    const TensorId weight = model.builder.add_parameter(kWeight, "w");
+    const TensorId made = model.made("made", "Transpose", kWeight, {weight});
+    model.made("product", "MatMul", kRow, {model.row, made});
+    if (waits) {
+      model.builder.add_control_edge(model.x, 1);
+    } else {
+      model.builder.set_attribute(1, std::string(ops::kInStepAttribute), std::int64_t{1});
+    }
+    CHECK(model.folded()->constant_count() == 0);
+  }
 }
 
 TEST_CASE("TensorFlow: what reads a constant waits for what that had control edges from") {

@@ -3,6 +3,7 @@
 
 #include "berth/blocks.h"
 #include "berth/costs.h"
+#include "berth/sdk/ops/constants.h"
 #include "model_text.h"
 
 namespace berth::test {
@@ -83,6 +84,21 @@ TEST_CASE("weights listed as inputs too, as before IR 4, are weights") {
   const LoadedModel model = models.load(proto);
   CHECK(model.graph->op_count() == 2);
   CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 48);
+}
+
+TEST_CASE("what reads a weight that the caller may give another one for stays in the step") {
+  ModelFolder models;
+  const auto folded = [&](int ir_version, const char* inputs) {
+    onnx::ModelProto proto =
+        parse_graph(std::string("g (float[2,3] x") + inputs +
+                    ") => (float[2,4] y) { t = Transpose(w) y = MatMul(x, t) }");
+    add_weight(proto, "w", {4, 3});
+    proto.set_ir_version(ir_version);
+    return ops::fold_constants(models.load(proto).graph)->constant_count();
+  };
+  CHECK(folded(8, "") == 1);
+  CHECK(folded(8, ", float[4,3] w") == 0);
+  CHECK(folded(3, ", float[4,3] w") == 1);
 }
 
 TEST_CASE("attributes are kept, large ones as bytes") {

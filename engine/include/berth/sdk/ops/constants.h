@@ -19,6 +19,10 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 /// tables of `dialect` do not have. [thread-safe]
 [[nodiscard]] BERTH_EXPORT bool is_pure(std::string_view dialect, std::string_view type);
 
+/// The attribute, 1, of an op that runs in the step though it reads parameters alone: a caller may have
+/// others in their place.
+inline constexpr std::string_view kInStepAttribute = "in_step";
+
 /// The graph with all ops marked as constants (Graph::is_constant) that are pure, wait for no op of
 /// the step and read nothing but parameters and other constants. A variable that the step only reads
 /// is a parameter.
@@ -34,6 +38,7 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
 ///    all that it is made of, and than 10 MiB (the constant folding of TensorFlow's runtime) or 100 KiB
 ///    (for compilers). ONNX Runtime folds it.
+///  - An op with kInStepAttribute stays in the step.
 ///
 /// The same graph where there is nothing to fold, where it was folded before, or where nothing that
 /// takes time would be left in the step. [thread-safe]
