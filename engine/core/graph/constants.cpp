@@ -1,7 +1,11 @@
 // Graphs in which some ops are constants of the step.
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <ranges>
 #include <unordered_map>
 
+#include "berth/blocks.h"
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
@@ -57,17 +61,74 @@ void loosen_classes(Data& data) {
   }
 }
 
+/// Finds constants that are made alike. ONNX Runtime and TensorFlow keep one of them.
+template <typename Data>
+class Alike {
+ public:
+  explicit Alike(const Data& data)
+      : data_(data),
+        finds_(data.dialect == "onnx" || data.dialect == "tf"),
+        first_(data.makers.size()) {
+    std::iota(first_.begin(), first_.end(), TensorId{0});
+  }
+
+  /// The constant that is made as this one is, or itself. Each after those that it reads.
+  OpId first_of(OpId op) {
+    // Bytes beside the inputs are contents that the graph does not hold, such as a list in the file.
+    if (!finds_ || data_.inputs[op].empty() || data_.extra_param_bytes[at(op)] > 0) return op;
+    std::vector<std::int64_t> key = {data_.op_types[at(op)]};
+    for (const TensorId tensor : data_.inputs[op]) {
+      key.push_back(tensor == kNoTensor ? tensor : first_[at(tensor)]);
+    }
+    std::vector<OpId>& known = known_[key];
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](OpId other) { return has_equal_form(op, other); });
+    if (found == known.end()) {
+      known.push_back(op);
+      return op;
+    }
+    const auto outputs = data_.outputs[op], firsts = data_.outputs[*found];
+    for (std::size_t i = 0; i < outputs.size(); ++i) first_[at(outputs[i])] = firsts[i];
+    return *found;
+  }
+
+ private:
+  /// Attributes but the name of the module that an op is from, and the outputs' types.
+  [[nodiscard]] bool has_equal_form(OpId a, OpId b) const {
+    const auto counts = [&](const NamedAttribute& attribute) {
+      return data_.strings[attribute.first] != kModuleAttribute;
+    };
+    const auto of_a = data_.attributes[a], of_b = data_.attributes[b];
+    const auto outputs_of_a = data_.outputs[a], outputs_of_b = data_.outputs[b];
+    return std::ranges::equal(of_a | std::views::filter(counts),
+                              of_b | std::views::filter(counts)) &&
+           std::ranges::equal(outputs_of_a, outputs_of_b, [&](TensorId x, TensorId y) {
+             return data_.dtypes[at(x)] == data_.dtypes[at(y)] &&
+                    data_.tensor_bytes[at(x)] == data_.tensor_bytes[at(y)] &&
+                    std::ranges::equal(data_.shapes[x], data_.shapes[y]);
+           });
+  }
+
+  const Data& data_;
+  bool finds_;
+  std::vector<TensorId> first_;  // by tensor: the equal one that is made first
+  std::map<std::vector<std::int64_t>, std::vector<OpId>> known_;  // by type and inputs
+};
+
 /// By tensor: the parameters that reside for what a constant makes, each once whatever the ways to
 /// it, which may be as many as 2 to the number of views.
 template <typename Data>
 Rows<TensorId> kept_tensors(const Data& data) {
+  Alike alike(data);
   std::vector<std::vector<TensorId>> kept(data.makers.size());
   for (const OpId op : data.order) {
     if (!data.is_constant(op)) continue;
-    for (const TensorId output : data.outputs[op]) {
-      std::vector<TensorId>& list = kept[at(output)];
+    const auto firsts = data.outputs[alike.first_of(op)];
+    const auto outputs = data.outputs[op];
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<TensorId>& list = kept[at(outputs[i])];
       if (data.constants[at(op)] == Graph::Constant::made) {
-        list = {output};
+        list = {firsts[i]};
         continue;
       }
       for (const TensorId tensor : data.inputs[op]) {

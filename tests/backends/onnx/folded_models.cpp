@@ -63,7 +63,9 @@ TEST_CASE("a model computes the same, whether its constants are computed once or
        float s = {0.5}, int8 z = {2}, int64[2] shape = {3, 4}> {
         t = Transpose<perm = [1, 0]>(w)
         again = Identity(t)
-        a = MatMul(x, t)
+        a0 = MatMul(x, t)
+        u = Transpose<perm = [1, 0]>(w)
+        a = MatMul(a0, u)
         same = Identity(w)
         b = MatMul(a, same)
         d = DequantizeLinear(q, s, z)
@@ -81,7 +83,8 @@ TEST_CASE("a model computes the same, whether its constants are computed once or
   const auto program = folder.frontend().load_program(folder.save(model), {}).program;
   const auto once = folded(*program);
   const Graph& graph = *once->graph;
-  CHECK(graph.constant_count() == 9);
+  CHECK(graph.constant_count() == 10);
+  CHECK(graph.kept_for(graph.outputs(op(graph, "u"))[0])[0] == graph.outputs(op(graph, "t"))[0]);
   const auto backend = two_devices();
   const StepResult unfolded_step = run(*backend, program);
   const StepResult folded_step = run(*backend, once);

@@ -259,6 +259,55 @@ TEST_CASE("weights that a kernel dequantises stay quantised") {
   }
 }
 
+TEST_CASE("equal constants are one, in ONNX and TensorFlow") {
+  struct Case {
+    const char* dialect;
+    const char* type;
+    std::int64_t resident;  ///< in pieces of kHalf
+  };
+  for (const auto& [dialect, type, resident] : {Case{"onnx", "Transpose", 1},
+                                                {"onnx", "Cast", 1},
+                                                {"tf", "Relu", 1},
+                                                {"berth", "Transpose", 3}}) {
+    CAPTURE(type);
+    Model model(dialect);
+    const TensorId weight = model.builder.add_parameter(kWide, "w");
+    std::vector<TensorId> read = {model.row};
+    for (int i = 0; i < 3; ++i) {
+      const std::string number = std::to_string(i);
+      const TensorId made = model.made("made" + number, type, kWeight, {weight});
+      const OpId maker = model.builder.op_count() - 1;
+      model.builder.set_pure(maker);
+      model.builder.set_attribute(maker, "torch.module", "layers." + number);
+      read.push_back(model.made("turned" + number, "MatMul", kRow, {read.back(), made}));
+    }
+    const auto graph = model.folded();
+    CHECK(graph->constant_count() == 3);
+    CHECK(graph->total_param_bytes() == resident * kHalf);
+  }
+}
+
+TEST_CASE("constants of other inputs, attributes, types or contents are others") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  TensorId x = model.row;
+  int count = 0;
+  const auto read = [&](const char* type, const TensorInfo& info, std::int64_t attribute) {
+    const OpId op = model.builder.op_count();
+    const TensorId made = model.made("made" + std::to_string(++count), type, info, {weight});
+    model.builder.set_attribute(op, "mode", attribute);
+    x = model.made("y" + std::to_string(count), "MatMul", kRow, {x, made});
+    return op;
+  };
+  (void)read("Transpose", kWeight, 0);
+  (void)read("Transpose", kWeight, 1);
+  (void)read("Neg", kWeight, 0);
+  (void)read("Neg", kWide, 0);
+  // A list in the file that the graph has no more of than its size.
+  for (int i = 0; i < 2; ++i) model.builder.set_param_bytes(read("Abs", kWeight, 0), 8);
+  CHECK(model.folded()->total_param_bytes() == 7 * kHalf);
+}
+
 TEST_CASE("what draws, holds state, has a body, waits for the step or is not known stays in it") {
   for (const char* const type :
        {"RandomUniformLike", "BiasDropout", "If", "my.domain.Op", "Bernoulli"}) {

@@ -40,6 +40,9 @@ inline constexpr std::string_view kInStepAttribute = "in_step";
 ///    (for compilers). ONNX Runtime folds it.
 ///  - An op with kInStepAttribute stays in the step.
 ///
+/// Equal results of equal ops, of the same inputs, are one constant in graphs of ONNX and TensorFlow: it
+/// resides once (Graph::kept_for).
+///
 /// The same graph where there is nothing to fold, where it was folded before, or where nothing that
 /// takes time would be left in the step. [thread-safe]
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> fold_constants(
