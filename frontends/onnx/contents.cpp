@@ -102,12 +102,11 @@ std::size_t number_of(const TensorProto& tensor, const char* key, std::size_t fa
   return fallback;
 }
 
-std::string location_of(const TensorProto& tensor) {
-  std::string location;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-  }
-  return location;
+[[noreturn]] void refuse_data(const std::string& file, std::string_view name,
+                              const std::string& what) {
+  throw Error(ErrorCode::invalid_file,
+              cat(file, ": tensor '", readable(name), "' ", what,
+                  "; the file is damaged: export or download the model again"));
 }
 
 template <class T>
@@ -136,15 +135,42 @@ TensorContent text_content(std::vector<std::int64_t> shape, std::vector<std::str
 
 }  // namespace
 
+std::string location_of(const TensorProto& tensor) {
+  std::string location;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+  }
+  return location;
+}
+
+ExternalPlace external_place(const TensorProto& tensor, std::string_view name,
+                             std::size_t file_bytes, const std::string& file) {
+  const std::int64_t asked = bytes_of(tensor_info(type_of_tensor(tensor)));
+  if (asked < 0) refuse_data(file, name, "has external data of a type without a fixed size");
+  bool bad = false;
+  const std::size_t offset = number_of(tensor, "offset", 0, bad);
+  const std::size_t length = number_of(tensor, "length", static_cast<std::size_t>(asked), bad);
+  if (bad)
+    refuse_data(file, name, "has an offset or length of its external data that is no number");
+  if (length != static_cast<std::size_t>(asked)) {
+    refuse_data(file, name,
+                cat("has ", length, " bytes of external data and its shape asks for ", asked));
+  }
+  if (offset > file_bytes || length > file_bytes - offset) {
+    refuse_data(file, name,
+                cat("has its data at bytes ", offset, " to ", offset + length, " of '",
+                    readable(location_of(tensor)), "', which has ", file_bytes));
+  }
+  return {offset, length};
+}
+
 Contents::Contents(Model& model, std::string_view file, std::shared_ptr<const void> owner)
     : model_(model), file_(file), owner_(std::move(owner)) {}
 
 Contents::~Contents() = default;
 
 void Contents::refuse(std::string_view name, const std::string& what) const {
-  throw Error(ErrorCode::invalid_file,
-              cat(model_.file, ": tensor '", readable(name), "' ", what,
-                  "; the file is damaged: export or download the model again"));
+  refuse_data(model_.file, name, what);
 }
 
 TensorContent Contents::inside(const TensorProto& tensor, std::string_view name) {
@@ -252,20 +278,8 @@ std::optional<TensorContent> Contents::outside(const TensorProto& tensor, std::s
   if (entry->second == nullptr) return std::nullopt;
   const std::string_view all = entry->second->bytes();
   TensorContent content = header(tensor);
-  const std::int64_t asked = bytes_of(tensor_info(type_of_tensor(tensor)));
-  if (asked < 0) refuse(name, "has external data of a type without a fixed size");
-  bool bad = false;
-  const std::size_t offset = number_of(tensor, "offset", 0, bad);
-  const std::size_t length = number_of(tensor, "length", static_cast<std::size_t>(asked), bad);
-  if (bad) refuse(name, "has an offset or length of its external data that is no number");
-  if (length != static_cast<std::size_t>(asked)) {
-    refuse(name, cat("has ", length, " bytes of external data and its shape asks for ", asked));
-  }
-  if (offset > all.size() || length > all.size() - offset) {
-    refuse(name, cat("has its data at bytes ", offset, " to ", offset + length, " of '",
-                     readable(location), "', which has ", all.size()));
-  }
-  content.bytes = as_bytes(all.substr(offset, length));
+  const ExternalPlace place = external_place(tensor, name, all.size(), model_.file);
+  content.bytes = as_bytes(all.substr(place.offset, place.bytes));
   content.owner = entry->second;
   return content;
 }

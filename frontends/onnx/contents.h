@@ -25,6 +25,18 @@ namespace berth::onnx_frontend {
 void read_external_content(Model& model, const onnx::TensorProto& tensor, std::string_view name,
                            Type& type);
 
+/// The place of a tensor's external data in its file.
+struct ExternalPlace {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+/// As the tensor says it; as many bytes as its type and shape ask for. Throws Error(invalid_file) naming the model's `file`
+/// where those are not all in a file of `file_bytes` bytes, or where it says something else.
+[[nodiscard]] ExternalPlace external_place(const onnx::TensorProto& tensor, std::string_view name,
+                                           std::size_t file_bytes, const std::string& file);
+/// The name of the file that has the tensor's external data, relative to the model's folder.
+[[nodiscard]] std::string location_of(const onnx::TensorProto& tensor);
+
 /// Reads contents from the model's file and from the files of external data beside it. Content that
 /// can be used as it lies there is not copied. Throws Error(invalid_file) naming the file, the
 /// tensor and the fix, for data that does not fit the shape and for external data outside its file.

@@ -1,12 +1,12 @@
 #include "onnx/part_weights.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <limits>
 
 #include "berth/error.h"
+#include "berth/files.h"
 #include "berth/support/text.h"
+#include "onnx/contents.h"
 #include "onnx/skeleton.h"
 #include "support/wire.h"
 
@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kExternalData = 13;
 /// Bytes of external data that are copied at once.
 constexpr std::size_t kChunk = 1 << 20;
+/// Bytes that tell a pointer of Git LFS.
+constexpr std::streamsize kFront = 64;
 
 /// Messages that hold tensors, at any depth.
 enum class Holder { node, attribute, graph, tensor };
@@ -92,27 +94,24 @@ std::string PartWeights::moved_node(std::string_view node, const std::string& fi
 }
 
 std::string PartWeights::moved_tensor(std::string_view tensor, const std::string& file) {
-  std::string kept, location;
-  std::uint64_t offset = 0, length = 0;
-  bool external = false, whole = true;
+  std::string kept;
+  bool external = false;
   for (WireReader reader(tensor, 0, file); reader.next();) {
-    if (!reader.is_bytes(kExternalData)) {
+    if (reader.is_bytes(kExternalData)) {
+      external = true;
+    } else {
       kept += reader.whole();
-      continue;
-    }
-    external = true;
-    const std::string key = name_in(reader.payload(), kEntryKey, file);
-    const std::string value = name_in(reader.payload(), kEntryValue, file);
-    if (key == "location") location = value;
-    std::uint64_t* const number = key == "offset" ? &offset : key == "length" ? &length : nullptr;
-    if (number != nullptr) {
-      std::from_chars(value.data(), value.data() + value.size(), *number);
-      whole = whole && key != "length";
     }
   }
   if (!external) return std::string(tensor);
+  onnx::TensorProto parsed;
+  if (!parsed.ParseFromArray(tensor.data(), static_cast<int>(tensor.size()))) {
+    throw Error(
+        ErrorCode::invalid_file,
+        cat(file, ": a tensor with external data cannot be parsed; export the model again"));
+  }
   const std::uint64_t begin = written_;
-  copy(location, offset, whole ? std::nullopt : std::optional(length));
+  copy(parsed, file);
   const auto add = [&](std::string_view key, const std::string& value) {
     std::string entry;
     append_bytes_field(entry, kEntryKey, key);
@@ -125,29 +124,35 @@ std::string PartWeights::moved_tensor(std::string_view tensor, const std::string
   return kept;
 }
 
-void PartWeights::copy(const std::string& location, std::uint64_t offset,
-                       std::optional<std::uint64_t> length) {
-  const fs::path source = model_.parent_path() / location;
+void PartWeights::copy(const onnx::TensorProto& tensor, const std::string& file) {
+  const fs::path source = model_.parent_path() / location_of(tensor);
   std::ifstream in(source, std::ios::binary);
-  if (!in) {
+  std::error_code failed;
+  const std::uintmax_t size = fs::file_size(source, failed);
+  if (!in || failed) {
     throw Error(ErrorCode::io, cat(source.string(),
                                    ": is not there; a model per device holds its weights: put the "
                                    "file beside the model"));
   }
-  if (!out_) out_.emplace(target_);
-  in.seekg(static_cast<std::streamoff>(offset));
   std::string chunk(kChunk, '\0');
-  std::uint64_t left = length.value_or(std::numeric_limits<std::uint64_t>::max());
-  while (left > 0) {
+  in.read(chunk.data(), kFront);
+  refuse_lfs_pointer(std::string_view(chunk).substr(0, static_cast<std::size_t>(in.gcount())),
+                     source.string());
+  in.clear();
+  const ExternalPlace place = external_place(tensor, tensor.name(), size, file);
+  if (!out_) out_.emplace(target_);
+  in.seekg(static_cast<std::streamoff>(place.offset));
+  for (std::uint64_t left = place.bytes; left > 0;) {
     in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, kChunk)));
     const auto got = static_cast<std::size_t>(in.gcount());
-    if (got == 0) break;
+    if (got == 0) {
+      throw Error(ErrorCode::io, cat(source.string(),
+                                     ": ended while it was read; split the model "
+                                     "when nothing writes its files"));
+    }
     out_->write(std::string_view(chunk).substr(0, got));
     written_ += got;
     left -= got;
-  }
-  if (length && left > 0) {
-    throw Error(ErrorCode::io, cat(source.string(), ": ends before its tensors do"));
   }
 }
 

@@ -1,6 +1,8 @@
 // The external data of a part of a model, in a file of its own.
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -25,7 +27,8 @@ class PartWeights {
       : model_(model), target_(std::move(target)) {}
 
   /// The TensorProto with its data in the new file; the tensor itself where it has no external data. Throws
-  /// Error(io) where that is not there.
+  /// Error(io) where that is not there, and Error(invalid_file) where it is a pointer of Git LFS or not as the tensor
+  /// says it.
   [[nodiscard]] std::string moved_tensor(std::string_view tensor, const std::string& file);
   /// The NodeProto, all tensors in it as above.
   [[nodiscard]] std::string moved_node(std::string_view node, const std::string& file);
@@ -34,7 +37,7 @@ class PartWeights {
   }
 
  private:
-  void copy(const std::string& location, std::uint64_t offset, std::optional<std::uint64_t> length);
+  void copy(const onnx::TensorProto& tensor, const std::string& file);
 
   const std::filesystem::path& model_;
   std::filesystem::path target_;

@@ -9,10 +9,12 @@
 #include <map>
 #include <set>
 
+#include "berth/files.h"
 #include "berth/sdk/random.h"
 #include "cpu/backend.h"
 #include "frontends/onnx/model_text.h"
 #include "support/data.h"
+#include "support/expect_error.h"
 
 namespace berth::test {
 namespace {
@@ -213,6 +215,47 @@ TEST_CASE("weights in files of their own come with the branch and the Constant t
   yes.bytes = *bytes;
   yes.owner = bytes;
   CHECK(check_parts(models, path, {{"p", yes}, {"x", numbers({2}, 5)}}, 2, 1) >= 1);
+}
+
+TEST_CASE("parts hold of external data what their tensors ask for, or say what is wrong with it") {
+  ModelFolder models;
+  onnx::ModelProto proto =
+      parse_graph("g (float[2] x) => (float[2] y) { a = Add(x, v) y = Mul(a, w) }");
+  const float numbers[] = {9, 1, 2, 3, 4, 9, 9};
+  const std::string bytes(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  (void)models.save(bytes, "all.bin");
+  for (const auto& [name, offset] : {std::pair{"v", "4"}, std::pair{"w", "12"}}) {
+    add_weight(proto, name, {2});
+    auto& tensor = *proto.mutable_graph()->mutable_initializer()->rbegin();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    for (const auto& [key, value] :
+         {std::pair{"location", "all.bin"}, std::pair{"offset", offset}}) {
+      auto* const entry = tensor.add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  }
+  const auto path = models.save(proto);
+  const auto graph = models.frontend().load(path, {}).graph;
+  const Placement placement = {0, 0, 1};
+  const auto split = [&] {
+    const TemporaryFolder folder;
+    std::vector<std::string> weights;
+    for (const ModelPart& part :
+         models.frontend().split(path, *graph, *devices(2), placement, folder.path())) {
+      std::string name = part.file;
+      name.replace(name.rfind('.'), std::string::npos, ".weights");
+      weights.push_back(read_file(folder / name));
+    }
+    return weights;
+  };
+  CHECK(split() == std::vector{bytes.substr(4, 8), bytes.substr(12, 8)});
+  (void)models.save(bytes.substr(0, 19), "all.bin");
+  expect_error(ErrorCode::invalid_file, {"m.onnx", "'w'", "bytes 12 to 20 of 'all.bin'", "19"},
+               split);
+  (void)models.save(std::string("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+                    "all.bin");
+  expect_error(ErrorCode::invalid_file, {"all.bin", "git lfs pull"}, split);
 }
 
 TEST_CASE("a sequence and an optional that cross devices are declared as such") {
