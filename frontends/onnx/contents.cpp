@@ -212,29 +212,31 @@ bool may_make_shapes(const TensorProto& tensor, std::int64_t count) {
 }
 
 /// The data of a tensor in a file beside the model; empty where it is not all there, which `model`
-/// then knows.
-std::optional<std::string> read_beside(Model& model, const TensorProto& tensor, std::size_t offset,
-                                       std::int64_t size) {
+/// then knows. `offset`: none where the tensor's is no number.
+std::optional<std::string> read_beside(Model& model, const TensorProto& tensor,
+                                       std::optional<std::size_t> offset, std::int64_t size) {
   constexpr std::size_t kFront = 64;
   const std::string location = location_of(tensor);
   const std::filesystem::path path = model.path.parent_path() / location;
-  const auto lost = [&](std::vector<std::string>* files) {
-    if (files != nullptr &&
-        std::find(files->begin(), files->end(), readable(location)) == files->end()) {
-      files->push_back(readable(location));
-    }
+  const auto lost = [&](const char* why) {
+    model.lost_files[why].insert(readable(location));
     return std::nullopt;
   };
+  if (!offset) return lost(" at an offset that is no number");
   std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return lost(nullptr);
+  const auto status = std::filesystem::status(path, failed);
+  if (!std::filesystem::exists(status)) return lost(" missing");
+  if (!std::filesystem::is_regular_file(status)) return lost(" no file");
   std::string raw(static_cast<std::size_t>(size), '\0');
   std::ifstream file(path, std::ios::binary);
   std::string front(kFront, '\0');
   file.read(front.data(), kFront);
   file.clear();
-  if (front.starts_with("version https://git-lfs")) return lost(&model.pointer_files);
-  if (!file.seekg(static_cast<std::streamoff>(offset)).read(raw.data(), size)) {
-    return lost(&model.short_files);
+  if (front.starts_with("version https://git-lfs")) {
+    return lost(" a pointer of Git LFS (git lfs pull)");
+  }
+  if (!file.seekg(static_cast<std::streamoff>(*offset)).read(raw.data(), size)) {
+    return lost(" cut short");
   }
   return raw;
 }
@@ -252,7 +254,7 @@ void read_external_content(Model& model, const TensorProto& tensor, std::string_
   if (!may_make_shapes(tensor, count)) return;
   bool bad = false;
   const std::size_t offset = number_of(tensor, "offset", 0, bad);
-  auto raw = bad ? std::nullopt : read_beside(model, tensor, offset, size);
+  auto raw = read_beside(model, tensor, bad ? std::nullopt : std::optional(offset), size);
   if (!raw) {
     model.lost_shapes.push_back(readable(name));
     return;

@@ -93,18 +93,15 @@ void note_data(const Model& model, std::int64_t unsized, std::vector<std::string
   }
   if (!model.lost_shapes.empty() && unsized > 0) {
     std::string why;
-    const auto add = [&](const std::vector<std::string>& files, std::string_view what) {
-      if (!files.empty()) why += cat(why.empty() ? "" : ", ", list_names(files, 4), what);
-    };
-    add(model.missing_files, " missing");
-    add(model.short_files, " cut short");
-    add(model.pointer_files, " a pointer of Git LFS (git lfs pull)");
+    for (const auto& [what, files] : model.lost_files) {
+      why += cat(why.empty() ? "" : ", ", list_names({files.begin(), files.end()}, 4), what);
+    }
     notes.push_back(
         cat("shapes lie in external data that is not there (", why,
             "): ", list_names(model.lost_shapes, 4), "; ", unsized,
             unsized == 1 ? " tensor has" : " tensors have",
-            " no size without them. Put the whole files beside the model, or give shapes "
-            "with --shape TENSOR=1x3x224x224"));
+            " no size without them. Put the whole files beside the model, export it again, or give "
+            "shapes with --shape TENSOR=1x3x224x224"));
   }
 }
 

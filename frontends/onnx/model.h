@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,11 +59,10 @@ struct Model {
 
   // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;
-  std::vector<std::string> missing_files;  ///< external data files that do not exist
-  std::vector<std::string> short_files;    ///< ... that end before their tensors do
-  std::vector<std::string> pointer_files;  ///< ... that are pointers of Git LFS
-  /// Small tensors of integers in such files, which shapes may be computed from.
+  /// Small tensors of integers whose external data is not there, which shapes may be computed from.
   std::vector<std::string> lost_shapes;
+  /// Their files, by what is wrong with them: " missing".
+  std::map<std::string, std::set<std::string>> lost_files;
   std::unordered_set<std::string> checked_locations;  ///< of external data
 };
 

@@ -328,7 +328,7 @@ TEST_CASE("small contents in files beside the model make shapes") {
   ModelFolder models;
   auto model = parse_graph("g (float[2,6] x) => (y) { y = Reshape(x, s) }");
   add_weight(model, "s", {2}, onnx::TensorProto::INT64);
-  auto* const shape = model.mutable_graph()->mutable_initializer(0);
+  auto* shape = model.mutable_graph()->mutable_initializer(0);
   shape->set_data_location(onnx::TensorProto::EXTERNAL);
   for (const auto& [key, value] : {std::pair{"location", "w.bin"}, std::pair{"offset", "8"}}) {
     auto* const entry = shape->add_external_data();
@@ -354,6 +354,17 @@ TEST_CASE("small contents in files beside the model make shapes") {
   lost("'w.bin' a pointer of Git LFS");
   std::filesystem::remove(models.folder() / "w.bin");
   lost("'w.bin' missing");
+  std::filesystem::create_directory(models.folder() / "w.bin");
+  lost("'w.bin' no file");
+  // The file of another tensor, which nobody asks for, has no part in it.
+  add_weight(model, "unread", {512, 512});
+  shape = model.mutable_graph()->mutable_initializer(0);
+  auto* const weight = model.mutable_graph()->mutable_initializer(1);
+  weight->set_data_location(onnx::TensorProto::EXTERNAL);
+  *weight->add_external_data() = shape->external_data(0);
+  weight->mutable_external_data(0)->set_value("other.bin");
+  shape->mutable_external_data(1)->set_value("-16");
+  lost("('w.bin' at an offset that is no number)");
 }
 
 TEST_CASE("weights in a file that is missing need no word, since their sizes are known") {
