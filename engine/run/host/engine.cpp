@@ -49,6 +49,7 @@ bool may_be_json(const std::filesystem::path& path) {
   stream.read(front.data(), static_cast<std::streamsize>(front.size()));
   front.resize(static_cast<std::size_t>(stream.gcount()));
   if (is_gzip(front)) front = gunzip_front(front, front.size());
+  refuse_lfs_pointer(front, path.string());
   const std::size_t first = front.find_first_not_of(" \t\r\n");
   return first == std::string::npos || front[first] == '{' || front[first] == '[';
 }

@@ -524,7 +524,7 @@ std::vector<ComparedPolicy> compare(Engine& engine, const std::string& model,
 StoredPlacement read_placement(const std::filesystem::path& path) {
   StoredPlacement stored;
   stored.path = path.string();
-  stored.text = read_file(path);
+  stored.text = read_text(path);
   const Json document = parse_json(stored.text, stored.path);
   const auto text = [](const Json& object, const char* key) {
     const auto found = object.find(key);

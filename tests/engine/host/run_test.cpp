@@ -13,6 +13,7 @@
 #include "berth/sdk/ops/constants.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
+#include "support/temporary_folder.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -178,6 +179,19 @@ TEST_CASE("a policy that learns: place gives the best, compare its own, both say
   CHECK(own.evaluation.objective_us > used.evaluation.objective_us);
   CHECK(own.learned->best == used.placement);
   CHECK(own.notes.back().find("the best that it saw: ") == 0);
+}
+
+TEST_CASE("a pointer of Git LFS in the place of costs or a placement is told as such") {
+  const TemporaryFolder folder;
+  const auto file = folder / "pointer";
+  write_file(file, "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  Engine engine;
+  const auto graph = layered_graph(/*seed=*/1, {.ops = 90});
+  const auto cluster = equal_devices(2);
+  expect_error(ErrorCode::invalid_file, {file.string(), "git lfs pull"},
+               [&] { (void)engine.load_costs(file, *graph, *cluster); });
+  expect_error(ErrorCode::invalid_file, {file.string(), "git lfs pull"},
+               [&] { (void)read_placement(file); });
 }
 
 TEST_CASE("ops without a work rule in a body are named") {
