@@ -41,6 +41,18 @@ std::int64_t unsized_values(const Program& program, const Body& body) {
   return unsized;
 }
 
+std::set<std::string> types_inside(const Program& program, const Node& op) {
+  std::set<std::string> types;
+  for (const auto& body : op.bodies) {
+    if (!may_run(program, op, *body)) continue;
+    for (const Node& node : body->nodes) {
+      if (node.bodies.empty()) types.insert(node.full_type());
+      types.merge(types_inside(program, node));
+    }
+  }
+  return types;
+}
+
 bool may_run(const Program& program, const Node& op, const Body& body) {
   if (!is_control_flow(op) || op.type() != "If") return true;
   if (op.inputs.empty() || op.inputs[0] == kNoValue) return true;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "onnx/op_context.h"
@@ -22,6 +24,9 @@ namespace berth::onnx_frontend {
 /// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
 /// SequenceMap, if it is known, else 1.
 [[nodiscard]] double trip_count(const Program& program, const Node& op);
+
+/// The types of the ops in the bodies of `op` that may run; of one with bodies those in them.
+[[nodiscard]] std::set<std::string> types_inside(const Program& program, const Node& op);
 
 /// How many tensors have no size in the bodies of `op`; of branches, in the one that lacks fewest: the others may be for
 /// other sizes.

@@ -141,6 +141,11 @@ void Translator::add_training_mode(OpId op, const Node& node) {
 
 void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
+  std::string types;
+  for (const std::string& type : types_inside(program_, node)) {
+    types += cat(types.empty() ? "" : ",", type);
+  }
+  builder_.set_attribute(op, "body_types", std::move(types));
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
     if (!may_run(program_, node, *body)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -51,6 +52,7 @@ double weight(const Work& work) {
 namespace {
 
 constexpr Work kNoWork{0, 0, OpClass::none, DType::f32, 0};
+constexpr const char* kBodyTypes = "body_types";
 
 /// Attributes that rules of costs may ask for: small values, none of TensorFlow's own bookkeeping.
 void add_attributes(GraphBuilder& builder, OpId op, const Node& node) {
@@ -156,6 +158,7 @@ class GraphMaker {
       if (op != kNoOp) builder_.set_work(op, loop_works[frame]);
     }
     name_loop_nodes();
+    name_body_types();
     add_tensors();
     add_edges();
     add_results();
@@ -174,6 +177,26 @@ class GraphMaker {
     }
     for (auto& [op, list] : names) {
       builder_.set_attribute(op, std::string(kLoopNodes), std::move(list));
+    }
+  }
+
+  /// Names what is in loops and in bodies that are functions.
+  void name_body_types() {
+    std::map<OpId, std::set<std::string>> types;
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const OpId op = map_.op_of[i];
+      if (op == kNoOp) continue;
+      const Node& node = program_.nodes[i];
+      if (frame_of(node) != kNoFrame && !runs_bodies(node.op)) types[op].insert(readable(node.op));
+      const auto within = inferred_.body_types.find(static_cast<NodeId>(i));
+      if (within != inferred_.body_types.end()) {
+        types[op].insert(within->second.begin(), within->second.end());
+      }
+    }
+    for (const auto& [op, set] : types) {
+      std::string text;
+      for (const std::string& type : set) text += cat(text.empty() ? "" : ",", type);
+      builder_.set_attribute(op, kBodyTypes, std::move(text));
     }
   }
 
@@ -488,7 +511,13 @@ GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<b
 BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold) {
   std::shared_ptr<const Graph> graph = describe_graph(program, inferred, "body").build();
   if (fold) graph = ops::fold_constants(std::move(graph));
-  return {work_in_turn(*graph, graph->topological_order()), graph->total_param_bytes()};
+  BodyCosts costs{work_in_turn(*graph, graph->topological_order()), graph->total_param_bytes(), {}};
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    if (graph->is_constant(op)) continue;
+    const AttributeValue* const within = graph->attribute(op, kBodyTypes);
+    costs.types.insert(within == nullptr ? graph->op_type(op) : std::get<std::string>(*within));
+  }
+  return costs;
 }
 
 GraphBuilder describe_graph(const Program& program, const Inferred& inferred,

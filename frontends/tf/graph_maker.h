@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ inline constexpr std::string_view kLoopNodes = "nodes";
 struct BodyCosts {
   Work work;                     ///< of one run: that of all its ops
   std::int64_t param_bytes = 0;  ///< of the weights in it, which reside
+  std::set<std::string> types;   ///< of its ops, of one with bodies those in them
 };
 /// `fold`: what depends on constants of the body alone is computed before it runs.
 [[nodiscard]] BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold);

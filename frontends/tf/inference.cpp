@@ -535,6 +535,7 @@ class Inference {
   void hold(NodeId id, const BodyResult& body) {
     if (body.unsized > 0) inferred_.unsized[id] += body.unsized;
     if (body.costs.param_bytes >= kWeightBytes) inferred_.residents[id] += body.costs.param_bytes;
+    inferred_.body_types[id].insert(body.costs.types.begin(), body.costs.types.end());
   }
 
   Program body_of(const Node& node, const Attributes::Function& name) {

@@ -24,6 +24,8 @@ struct Inferred {
   std::unordered_map<NodeId, Work> works;
   /// Bytes of the weights that their bodies hold.
   std::unordered_map<NodeId, std::int64_t> residents;
+  /// Types of the ops in their bodies, of one with bodies those in them.
+  std::unordered_map<NodeId, std::set<std::string>> body_types;
   /// Tensors without a size in their bodies, where there are any.
   std::map<NodeId, std::int64_t> unsized;
   std::int64_t all_unsized = 0;  ///< tensors without a size, those of the bodies too

@@ -49,3 +49,30 @@ TEST_CASE("a written model asks for no GPU where its runtime has no kernel") {
   CHECK(refused.status == 1);
   CHECK(refused.err.find("'MatMul' runs on kind cpu alone") != std::string::npos);
 }
+
+TEST_CASE("ops of hosts in bodies are named, which run there whatever runs the body") {
+  const Workplace work;
+  work.write_text("model.pbtxt", R"(
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 8 } dim { size: 8 } } } } }
+node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } }
+       attr { key: "shape" value { shape { } } } }
+node { name: "y" op: "StatelessIf" input: "p" input: "x"
+       attr { key: "Tcond" value { type: DT_BOOL } }
+       attr { key: "Tin" value { list { type: DT_FLOAT } } }
+       attr { key: "Tout" value { list { type: DT_FLOAT } } }
+       attr { key: "then_branch" value { func { name: "f" } } }
+       attr { key: "else_branch" value { func { name: "f" } } } }
+library { function {
+  signature { name: "f" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } }
+  node_def { name: "s" op: "RandomShuffle" input: "a" attr { key: "T" value { type: DT_FLOAT } } }
+  ret { key: "r" value: "s:output:0" } } }
+versions { producer: 1087 }
+)");
+  const ProcessResult placed =
+      work.berth({"place", "model.pbtxt", "--cluster", "k80x1", "--policy", "single"});
+  CHECK(placed.status == 0);
+  CHECK(placed.err.find("bodies of 1 op hold types without a kernel for GPUs") !=
+        std::string::npos);
+  CHECK(placed.err.find("'RandomShuffle'") != std::string::npos);
+}

@@ -14,6 +14,7 @@
 #include "constraints/selection.h"
 #include "evaluate/next_step.h"
 #include "ops/gpu_kernels.h"
+#include "ops/tables.h"
 #include "support/units.h"
 
 namespace berth {
@@ -29,12 +30,16 @@ bool runs_none(const Graph& graph, const Device& device) {
   return true;
 }
 
-/// Adds the types of ops in the op's body whose work nobody knows, where the graph says what is in it.
-void add_unknown_within(const Graph& graph, OpId op, std::set<std::string>& types) {
+/// The types that the graph says are in the op's body.
+std::vector<std::string> types_within(const Graph& graph, OpId op) {
   const AttributeValue* const said = graph.attribute(op, "body_types");
   const auto* const text = said != nullptr ? std::get_if<std::string>(said) : nullptr;
-  if (text == nullptr) return;
-  for (const std::string& type : split_names(*text)) {
+  return text == nullptr ? std::vector<std::string>() : split_names(*text);
+}
+
+/// Adds the types of ops in the op's body whose work nobody knows, where the graph says what is in it.
+void add_unknown_within(const Graph& graph, OpId op, std::set<std::string>& types) {
+  for (const std::string& type : types_within(graph, op)) {
     const ops::OpInfo* const info = ops::find_op(graph.dialect(), type);
     if (info == nullptr || !info->has_work) types.insert(type);
   }
@@ -96,6 +101,29 @@ void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
                       "give the model its shapes, or measured costs"));
 }
 
+/// Ops of the runtime's hosts in bodies: the op that has the body runs where it is placed, and they on a host.
+void note_host_ops_within(const Graph& graph, bool has_host, std::vector<std::string>& notes) {
+  std::set<std::string> types;
+  std::int64_t count = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    bool any = false;
+    for (const std::string& type : types_within(graph, op)) {
+      if (!ops::lacks_gpu_kernel(graph.dialect(), type)) continue;
+      any = true;
+      types.insert(cat("'", type, "'"));
+    }
+    if (any && graph.stated_costs(op).empty()) ++count;
+  }
+  if (count == 0) return;
+  notes.push_back(
+      cat("bodies of ", count, count == 1 ? " op" : " ops",
+          " hold types without a kernel for GPUs in the model's runtime, which runs them on a "
+          "host in every round; on a GPU they are costed as its own, without the way to "
+          "the host: ",
+          join({types.begin(), types.end()}, 6),
+          has_host ? "; to keep an op with such a body on a host, pin it there" : ""));
+}
+
 /// Ops that the runtime's GPUs cannot run.
 void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
   const Cluster& cluster = problem.cluster();
@@ -104,6 +132,7 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
     (cluster.kind_device(kind).host ? has_host : has_other) = true;
   }
   if (!has_other) return;
+  note_host_ops_within(problem.graph(), has_host, notes);
   std::set<std::string> types;
   std::int64_t count = 0;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {

@@ -231,6 +231,9 @@ TEST_CASE("an If is one op with the work and the weights of its larger branch") 
   REQUIRE(graph.stated_work(y).has_value());
   CHECK(graph.stated_work(y)->flops == 2 * 2 * 3 * 4);
   CHECK(graph.stated_work(y)->op_class == OpClass::matmul);
+  const AttributeValue* const types = graph.attribute(y, "body_types");
+  REQUIRE(types != nullptr);
+  CHECK(std::get<std::string>(*types) == "Expand,MatMul");
 }
 
 TEST_CASE("an If whose condition is a constant has the branch that runs alone") {
@@ -283,6 +286,9 @@ TEST_CASE("an op with bodies holds the weights of the bodies in them") {
     })"));
   // Either branch may run; 8 bytes count the trips.
   CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 8 + 16 + 8);
+  const AttributeValue* const types = model.graph->attribute(op(*model.graph, "y"), "body_types");
+  REQUIRE(types != nullptr);
+  CHECK(std::get<std::string>(*types) == "Add,Identity,MatMul");
 }
 
 TEST_CASE("a Loop has the work of its body times its trips") {

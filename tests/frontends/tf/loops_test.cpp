@@ -83,6 +83,9 @@ TEST_CASE("a loop is one op with the work of its rounds") {
   CHECK(graph.outputs(op).size() == 2);
   CHECK(shape_of(graph, "y") == std::vector<std::int64_t>{16, 16});
   CHECK(flops_of(graph, "frame") == doctest::Approx(10 * kRound).epsilon(0.02));
+  const AttributeValue* const types = graph.attribute(op, "body_types");
+  REQUIRE(types != nullptr);
+  CHECK(std::get<std::string>(*types).find("MatMul,Merge,NextIteration") != std::string::npos);
 }
 
 TEST_CASE("rounds are counted from the counter") {
