@@ -337,7 +337,15 @@ void DimBinder::solve(const std::string& name, const DimExpression& expression,
     const auto moderate = [](const auto& size) { return size && std::abs(*size) <= kMaxDim; };
     if (!moderate(at_zero) || !moderate(at_one) || *at_one == *at_zero) return;
     const std::int64_t size = (whole - *at_zero) / (*at_one - *at_zero);
-    if (size >= 0 && with(size) == whole) bind(open.front(), size);
+    if (size >= 0 && with(size) == whole) {
+      bind(open.front(), size);
+      return;
+    }
+    // Sizes that lie on a line are all known from two.
+    const auto at_two = with(2);
+    if (!at_two || *at_two - *at_one != *at_one - *at_zero) return;
+    refuse(cat("dimension '", readable(name), "' is given as ", whole, ", and no size of '",
+               readable(open.front()), "' gives that; give another"));
   }
 }
 

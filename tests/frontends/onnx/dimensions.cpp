@@ -138,6 +138,20 @@ TEST_CASE("an expression given as a whole gives the one symbol that is not") {
   });
 }
 
+TEST_CASE("a size of an expression that no size of its symbol gives is refused") {
+  ModelFolder models;
+  const auto proto = with_dims({{"2*n", "n"}});
+  CHECK(type_text(*models.load(proto, {{}, {{"x0", {20, 10}}}}).graph, "y0") == "f32[20,10]");
+  expect_error(ErrorCode::invalid_argument, {"'2*n'", "given as 21", "no size of 'n'"}, [&] {
+    (void)models.load(proto, {{{"2*n", 21}}, {}});
+  });
+  expect_error(ErrorCode::invalid_argument, {"'n + 3'", "given as 2", "no size of 'n'"}, [&] {
+    (void)models.load(with_dims({{"n + 3"}}), {{}, {{"x0", {2}}}});
+  });
+  // Half of it may be any of two.
+  CHECK_NOTHROW((void)models.load(with_dims({{"n//2"}}), {{}, {{"x0", {5}}}}));
+}
+
 TEST_CASE("an expression given as a whole must leave one symbol open at most") {
   ModelFolder models;
   onnx::ModelProto proto = with_dims({{"seq"}, {"past"}});
