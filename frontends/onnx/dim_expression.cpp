@@ -302,10 +302,8 @@ class DimExpression::Machine {
         return floor_of(last);
       case Kind::ceil:
         return ceil_of(last);
-      case Kind::round: {
-        const auto moved = plus(last, {1, 2});
-        return moved ? std::optional(floor_of(*moved)) : std::nullopt;
-      }
+      case Kind::round:
+        return round_of(last);
       case Kind::absolute:
         return last.top < 0 ? negative(last) : std::optional(last);
       case Kind::same:
@@ -316,6 +314,15 @@ class DimExpression::Machine {
       default:
         return stack_.empty() ? std::nullopt : binary(step.kind, pop(), last);
     }
+  }
+  /// As Python rounds: a half to the even neighbour.
+  static std::optional<Fraction> round_of(const Fraction& value) {
+    const auto moved = plus(value, {1, 2});
+    if (!moved) return std::nullopt;
+    Fraction whole = floor_of(*moved);
+    const bool half = moved->bottom == 1;
+    if (half && whole.top % 2 != 0) --whole.top;
+    return whole;
   }
   std::optional<Fraction> extreme(Fraction best, const Step& step) {
     for (std::int64_t i = 1; i < step.argument; ++i) {
