@@ -18,7 +18,8 @@ template <typename Look>
 void for_each_link_of(DeviceId a, DeviceId b, DeviceId count, const Look& look) {
   for (DeviceId other = 0; other < count; ++other) {
     for (const DeviceId one : {a, b}) {
-      if (one == other || (one == b && other == a)) continue;  // a's turn has both ways between them
+      if (one == other || (one == b && other == a))
+        continue;  // a's turn has both ways between them
       look(one, other);
       look(other, one);
     }
@@ -45,8 +46,7 @@ bool Exchanges::same_route(DeviceId src, DeviceId dst, DeviceId other_src,
   const Route& other = problem_.cluster().route(other_src, other_dst);
   return one.bandwidth_bytes_per_s == other.bandwidth_bytes_per_s &&
          one.latency_us == other.latency_us && one.parallel == other.parallel &&
-         one.receiver_us == other.receiver_us &&
-         one.channels.size() == other.channels.size();
+         one.receiver_us == other.receiver_us && one.channels.size() == other.channels.size();
 }
 
 bool Exchanges::change_nothing(DeviceId a, DeviceId b) const {
