@@ -8,7 +8,7 @@
 namespace berth::policies::stages {
 namespace {
 
-/// Of a link between two devices: the same each time.
+/// A link between two devices has the same each time.
 std::uint64_t number_of(DeviceId src, DeviceId dst) {
   return Random((static_cast<std::uint64_t>(src) << 32) | static_cast<std::uint32_t>(dst)).next();
 }

@@ -5,8 +5,8 @@
 #include <ranges>
 #include <unordered_map>
 
-#include "berth/blocks.h"
 #include "berth/error.h"
+#include "berth/module_attribute.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "graph/graph_data.h"

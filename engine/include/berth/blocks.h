@@ -11,14 +11,12 @@
 
 #include "berth/export.h"
 #include "berth/graph.h"
+#include "berth/module_attribute.h"
 #include "berth/types.h"
 
 namespace berth {
 
 using BlockId = std::int32_t;
-/// Attribute of an op: the module that computes it, where a frontend knows it and the op's name has no
-/// scope.
-inline constexpr std::string_view kModuleAttribute = "torch.module";
 inline constexpr int kNoBlockNumber = -1;
 
 /// A module of the network with every op that computes it: an element of a list of layers

@@ -76,6 +76,7 @@ struct ReplicaFigures {
   std::int64_t gathered_bytes = 0;  ///< of the sparse ones, together
   std::int64_t buckets = 0;
   bool shares_updates = false;           ///< ReplicaPlan::share_updates
+  bool adds_gradients = false;           ///< the loss is a sum over the samples
   std::vector<std::int32_t> replica_of;  ///< by op
   std::vector<bool> reduces;             ///< by op: it is of the reduction
   std::shared_ptr<const Graph> plain;    ///< the step of the whole batch

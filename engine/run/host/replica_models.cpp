@@ -262,6 +262,10 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   figures->gathered_bytes = training.gathered_bytes;
   figures->buckets = posed.step.buckets;
   figures->shares_updates = !posed.step.owner.empty();
+  const auto& gradients = training.gradients;
+  figures->adds_gradients =
+      !gradients.empty() && std::all_of(gradients.begin(), gradients.end(),
+                                        [](const auto& gradient) { return gradient.of_sum; });
   figures->plain = models.whole().graph;
   auto of_plan = std::make_shared<Training>(training);
   of_plan->owner = posed.step.owner;

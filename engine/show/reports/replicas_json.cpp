@@ -1,23 +1,9 @@
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "berth/error.h"
-#include "berth/replicas.h"
 #include "berth/report.h"
 
 namespace berth {
-namespace {
-
-/// Whether the loss is a sum over the samples.
-bool is_of_sums(const ReplicaFigures& figures) {
-  if (figures.training == nullptr) return false;
-  const auto& gradients = figures.training->gradients;
-  return !gradients.empty() && std::all_of(gradients.begin(), gradients.end(),
-                                           [](const auto& gradient) { return gradient.of_sum; });
-}
-
-}  // namespace
-
 std::string replicas_json(const Outcome& outcome) {
   if (outcome.replicas == nullptr) {
     throw Error(ErrorCode::unsupported,
@@ -30,13 +16,12 @@ std::string replicas_json(const Outcome& outcome) {
                                  {"batch", figures.batch},
                                  {"updates", figures.shares_updates ? "shared" : "all"},
                                  {"replicas", nlohmann::ordered_json::array()}};
-  const bool sums = is_of_sums(figures);
   for (const auto& replica : figures.replicas) {
     json["replicas"].push_back(
         {{"devices", device_names(outcome.problem->cluster(), replica.devices)},
          {"samples", replica.share},
          {"weight",
-          sums ? 1 : static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
+          figures.adds_gradients ? 1 : static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
   }
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -119,6 +119,7 @@ const std::map<std::string, std::string> kHomes = {
     {"learning", "learn"},
     {"training_options", "learn"},
     {"op_rules", "files"},
+    {"module_attribute", "graph"},
     {"options", "support"},
     {"placement", "support"},
     {"plugin", "host"},
