@@ -184,7 +184,8 @@ void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cl
     append_bytes_field(tail, kModelConfiguration, configuration(cluster));
     out.write(tail);
   }
-  copy_external_data(*model, output);
+  // Nobody looks for data beside a pipe or a device.
+  if (!out.in_place()) copy_external_data(*model, output);
   out.commit();
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <random>
 #include <system_error>
 
@@ -16,6 +17,13 @@ namespace berth::onnx_frontend {
 
 Replacement::Replacement(const std::filesystem::path& target)
     : compresses_(target.extension() == ".gz") {
+  if (const std::optional<int> opened = open_in_place(target)) {
+    target_ = target;
+    in_place_ = true;
+    file_ = *opened;
+    if (file_ < 0) refuse(errno);
+    return;
+  }
   std::error_code link_error;
   target_ = behind_links(target, link_error);
   if (link_error) refuse(link_error.value());
@@ -32,7 +40,7 @@ Replacement::Replacement(const std::filesystem::path& target)
 
 Replacement::~Replacement() {
   if (file_ >= 0) ::close(file_);
-  if (!done_) ::unlink(temporary_.c_str());
+  if (!done_ && !in_place_) ::unlink(temporary_.c_str());
 }
 
 void Replacement::write(std::string_view bytes) {
@@ -45,10 +53,11 @@ void Replacement::write(std::string_view bytes) {
 
 void Replacement::commit() {
   if (compresses_) write_now(gzip(content_));
-  if (::fsync(file_) != 0) refuse(errno);
+  if (!in_place_ && ::fsync(file_) != 0) refuse(errno);
   const int closed = ::close(file_);
   file_ = -1;
-  if (closed != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(errno);
+  if (closed != 0) refuse(errno);
+  if (!in_place_ && ::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(errno);
   done_ = true;
 }
 

@@ -1,4 +1,4 @@
-// A file that is replaced as a whole or not at all.
+// A file that is replaced as a whole or not at all, or written in place where it cannot be replaced.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace berth::onnx_frontend {
 
-/// Writes beside the target, then renames, as write_file does (berth/files.h). Compresses where the target's name ends in ".gz". Throws
-/// Error(io).
+/// Writes beside the target, then renames, as write_file does (berth/files.h); a pipe or a device is written in
+/// place. Compresses where the target's name ends in ".gz". Throws Error(io).
 class Replacement {
  public:
   explicit Replacement(const std::filesystem::path& target);
@@ -19,6 +19,8 @@ class Replacement {
 
   void write(std::string_view bytes);
   void commit();
+  /// No file will lie where the target is.
+  [[nodiscard]] bool in_place() const { return in_place_; }
 
  private:
   void write_now(std::string_view bytes);
@@ -27,6 +29,7 @@ class Replacement {
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   bool compresses_ = false;
+  bool in_place_ = false;
   std::string content_;  // before it is compressed
   int file_ = -1;
   bool done_ = false;

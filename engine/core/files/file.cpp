@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "berth/error.h"
@@ -135,11 +136,8 @@ void refuse_lfs_pointer(std::string_view content, const std::string& file) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
-  // A device such as /dev/stdout cannot be replaced by a file: it is written in place.
-  std::error_code status_error;
-  const auto status = std::filesystem::status(path, status_error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (const std::optional<int> in_place = open_in_place(path)) {
+    Descriptor device(*in_place);
     if (device.get() < 0) fail(path, "cannot be opened for writing", errno);
     const int error = write_all(device.get(), content);
     if (error != 0) fail(path, "cannot be written", error);

@@ -104,6 +104,22 @@ TEST_CASE("write_file and read_file") {
     test::expect_error(ErrorCode::io, {"/dev/full", "No space left"},
                        [&] { write_file("/dev/full", "x"); });
   }
+  SUBCASE("an open file of this process goes on where it is, by whatever name") {
+    std::filesystem::create_symlink("/dev/fd", folder / "own");
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(file >= 0);
+    REQUIRE(::write(file, "one", 3) == 3);
+    std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(file), folder / "link");
+    write_file("/proc/self/fd/" + std::to_string(file), "two");
+    write_file("/dev/fd/" + std::to_string(file), "three");
+    write_file(folder / "own" / std::to_string(file), "four");
+    write_file(folder / "link", "five");
+    REQUIRE(::write(file, "six", 3) == 3);
+    CHECK(read_file(path) == "onetwothreefourfivesix");
+    ::close(file);
+    test::expect_error(ErrorCode::io, {"Bad file descriptor"},
+                       [&] { write_file("/proc/self/fd/" + std::to_string(file), "x"); });
+  }
   SUBCASE("what never ends is no file, and a pipe is read to its end") {
     test::expect_error(ErrorCode::io, {"/dev/zero", "256 MiB", "no regular file"},
                        [] { static_cast<void>(read_file("/dev/zero")); });

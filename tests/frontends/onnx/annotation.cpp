@@ -1,4 +1,8 @@
 // A placement written into a model and read back.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -186,6 +190,23 @@ TEST_CASE("external data lies beside the model that is written") {
   SUBCASE("beside the model nothing is to be done") {
     annotate("placed.onnx");
     CHECK(std::filesystem::exists(models.folder() / "placed.onnx"));
+  }
+  SUBCASE("a pipe stays one, and nothing is put beside it") {
+    annotate("placed.onnx");
+    std::filesystem::create_directories(models.folder() / "other");
+    const auto pipe = models.folder() / "other/pipe.onnx";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    REQUIRE(reader >= 0);
+    annotate("other/pipe.onnx");
+    CHECK(std::filesystem::is_fifo(pipe));
+    char buffer[1 << 16];
+    const auto count = ::read(reader, buffer, sizeof buffer);
+    ::close(reader);
+    REQUIRE(count > 0);
+    CHECK(std::string(buffer, static_cast<std::size_t>(count)) ==
+          content(models.folder() / "placed.onnx"));
+    CHECK_FALSE(std::filesystem::exists(models.folder() / "other/data"));
   }
   SUBCASE("a link stays, and the file behind it keeps its permissions") {
     const auto link = models.folder() / "link.onnx", placed = models.folder() / "placed.onnx";
