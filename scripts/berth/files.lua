@@ -1,6 +1,8 @@
 -- Files that are read and written to the last byte, or an error says which file it is and why: a disk that is full takes
 -- what is written to it and says so when it is asked.
 
+local berth = require "berth"
+
 local files = {}
 
 local ENOENT = 2
@@ -63,15 +65,18 @@ end
 -- Writes texts behind what a file has.
 function files.append(path, ...) write_to(path, "a", ...) end
 
--- Writes a file anew, whole or not at all: it is made beside the one that is there, which it then replaces.
+-- Writes a file anew, whole or not at all: it is made beside the one that is there, behind links, which it then
+-- replaces. A pipe or a device is written in place.
 function files.write(path, ...)
-  local part = path .. ".part"
-  local beside = not path:find "^/dev/" and io.open(part, "wb")
+  local target = berth.replaced_file(path)
+  if not target then return write_to(path, "a", ...) end  -- standard output may be a file that others write, too
+  local part = target .. ".part"
+  local beside = io.open(part, "wb")
   if not beside then return write_to(path, "w", ...) end
   beside:close()
   local fine, problem = pcall(write_to, part, "w", ...)
   if fine then
-    local renamed, why = os.rename(part, path)
+    local renamed, why = os.rename(part, target)
     if renamed then return end
     problem = ("cannot write '%s': %s; name another file"):format(path, reason(part, why))
   end
@@ -79,8 +84,10 @@ function files.write(path, ...)
   error((problem:gsub(part:gsub("%p", "%%%0"), (path:gsub("%%", "%%%%")))), 0)
 end
 
--- Tells at once that a file cannot be written, and leaves none behind.
+-- Tells at once that a file cannot be written, and leaves none behind. A pipe is not tried: its reader would take the
+-- end of the trial for the end of all.
 function files.check_writable(path)
+  if not berth.replaced_file(path) then return end
   local there = io.open(path, "rb")
   if there then there:close() end
   files.stream(path, "a").close()

@@ -343,6 +343,11 @@ function berth.plugins() end
 ---@return string path
 function berth.module_file(name) end
 
+---The file that a new one written as `path` takes the place of: the one behind its links, there or not.
+---@param path string
+---@return string? file nil where nothing can: `path` is written in place, as a pipe, a device or standard output is
+function berth.replaced_file(path) end
+
 ---The Lua files that this host has run, in order: the script, then those of policies by file name.
 ---@return string[] paths
 function berth.scripts_run() end

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "berth/engine.h"
+#include "berth/support/replaced_file.h"
 #include "berth/support/text.h"
 #include "berth/version.h"
 #include "bindings.h"
@@ -85,6 +86,15 @@ int module_file(Call& call) {
                   "policies) and build again"));
 }
 
+int replaced_file(Call& call) {
+  const std::filesystem::path path = call.argument(1, "path").text();
+  std::error_code circle, ignored;
+  // A folder cannot be written at all, which trying tells.
+  if (is_in_place(path) && !std::filesystem::is_directory(path, ignored)) return 0;
+  const std::filesystem::path file = behind_links(path, circle);
+  return call.text((circle ? path : file).string());
+}
+
 int live_objects(Call& call) {
   return call.integer(call.state.live_objects);
 }
@@ -117,7 +127,7 @@ constexpr Binding kFunctions[] = {
     {"berth.plugins", &plugins},         {"berth.clock", &clock},
     {"berth.should_stop", &should_stop}, {"berth.progress", &progress},
     {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects},
-    {"berth.module_file", &module_file}};
+    {"berth.module_file", &module_file}, {"berth.replaced_file", &replaced_file}};
 
 }  // namespace
 

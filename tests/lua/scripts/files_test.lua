@@ -57,6 +57,38 @@ check.test("a file that cannot be replaced stays as it was, and nothing lies bes
   check.equal(files.read(path), "d")
 end)
 
+check.test("a link stays, and the file behind it is made or replaced", function()
+  local link = folder .. "/link"
+  assert(os.execute("ln -s behind '" .. link .. "'") == 0)
+  for _, text in ipairs { "made", "replaced" } do
+    files.write(link, text)
+    check.equal(files.read(folder .. "/behind"), text)
+    check.equal(os.execute("test -L '" .. link .. "'"), 0)
+  end
+end)
+
+check.test("a pipe is written in place, and opened once", function()
+  local pipe = folder .. "/pipe"
+  assert(os.execute("mkfifo '" .. pipe .. "'") == 0)
+  local open, opened = io.open, 0
+  io.open = function(...)
+    opened = opened + 1
+    return open(...)
+  end
+  local reader = open(pipe, "r+b")  -- on a pipe this waits for nobody
+  local fine, problem = pcall(function()
+    files.check_writable(pipe)
+    check.equal(opened, 0)
+    files.write(pipe, "a", "b\n")
+    check.equal(opened, 1)
+    check.equal(os.execute("test -p '" .. pipe .. "'"), 0)
+    check.equal(reader:read "*l", "ab")
+  end)
+  io.open = open
+  reader:close()
+  if not fine then error(problem, 0) end
+end)
+
 check.test("folders and files that are not there are told apart", function()
   check.equal(files.read(folder .. "/absent"), nil)
   check.fails("cannot read '.-': Is a directory; name a file, and no folder", files.read, folder)
@@ -68,6 +100,7 @@ check.test("folders and files that are not there are told apart", function()
   files.check_writable(folder .. "/later")
   check.equal(files.read(folder .. "/later"), nil)
   check.fails("cannot write", files.check_writable, folder .. "/nowhere/a")
+  check.fails("cannot write '.-': Is a directory", files.check_writable, folder)
 end)
 
 check.finish()
