@@ -1,4 +1,6 @@
 // Where results go: standard output that is full, closed or unread, and files.
+#include <sstream>
+
 #include "berth.h"
 
 using namespace berth::test;
@@ -98,14 +100,53 @@ TEST_CASE("what a library prints is kept out of the result") {
   CHECK(talked.err == "I place\n");
 }
 
-TEST_CASE("/dev/stdout is standard output") {
-  if (geteuid() != 0) return;  // nobody else may write into /dev
-  Workplace work;
-  std::vector<std::string> command = kPlace;
-  command.insert(command.end(), {"-o", "/dev/stdout", "--json"});
-  const ProcessResult result = work.berth(command);
+TEST_CASE("what leads to standard output is standard output, be it a file") {
+  const Workplace work;
+  std::filesystem::create_symlink("/proc/self/fd/1", work / "link");
+  std::filesystem::create_symlink("link", work / "link of link");
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link", "link of link"}) {
+    CAPTURE(name);
+    std::vector<std::string> command = kPlace;
+    command.insert(command.end(), {"-o", name, "--json"});
+    const ProcessResult result = work.berth(command);
+    CHECK(result.err == "");
+    // The file that it is stays the same one, so that what comes later is not lost.
+    const std::size_t end = result.out.find("\n}\n");
+    REQUIRE(end != std::string::npos);
+    CHECK(Json::parse(result.out.substr(0, end + 3))["format"] == "berth.placement/1");
+    CHECK(Json::parse(result.out.substr(end + 3))["policy"] == "single");
+  }
+  std::vector<std::string> twice = kPlace;
+  twice.insert(twice.end(), {"-o", "/dev/stdout", "--trace", "link"});
+  CHECK(work.berth(twice).err.find("-o names it too") != std::string::npos);
+  std::vector<std::string> logged = kPlace;
+  logged.insert(logged.end(), {"--log", "link", "--json"});
+  const ProcessResult result = work.berth(logged);
   CHECK(result.err == "");
-  CHECK(result.out.find("berth.placement/1") != std::string::npos);
+  std::istringstream lines(result.out);
+  std::string line, last;
+  int events = 0;
+  while (std::getline(lines, line)) {
+    last = line;
+    events += Json::parse(line).contains("event") ? 1 : 0;
+  }
+  CHECK(events >= 2);
+  CHECK(Json::parse(last)["costs"] == "stated");
+}
+
+TEST_CASE("learn writes rules to standard output") {
+  const Workplace work;
+  const auto learned = [&](const std::string& output) {
+    const ProcessResult result =
+        work.berth({"learn", "diamond.graph.json", "--machines", "pair.cluster.json", "--draws",
+                    "1", "--keep", "1", "-o", output});
+    CHECK(result.status == 0);
+    CHECK(result.err.find("the best of 1 passes") != std::string::npos);
+    return result.out;
+  };
+  CHECK(learned("x.weights") == "");
+  const std::string rules = file_text(work / "x.weights");
+  CHECK(learned("/dev/stdout") == rules);
 }
 
 TEST_CASE("a result never ends up in a file because standard output was closed") {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "berth/error.h"
+#include "berth/support/replaced_file.h"
 #include "text_table.h"
 
 namespace berth::command {
@@ -256,10 +257,9 @@ void flush_script_output() {
 }
 
 std::filesystem::path output_path(const std::filesystem::path& path) {
-  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
-    if (path == name) return "/proc/self/fd/" + std::to_string(g_output);
-  }
-  return path;
+  std::error_code ignored;
+  if (own_descriptor(behind_links(path, ignored)) != STDOUT_FILENO) return path;
+  return "/proc/self/fd/" + std::to_string(g_output);
 }
 
 InterruptGuard::InterruptGuard() {

@@ -34,7 +34,8 @@ void print(std::string_view text);
 /// arrived.
 void flush_script_output();
 
-/// `path`; resolves /dev/stdout to the saved stdout.
+/// `path`; what leads to standard output (/dev/stdout, a link to it) becomes the name of the one that
+/// this process was given, for write_file and its like.
 [[nodiscard]] std::filesystem::path output_path(const std::filesystem::path& path);
 
 /// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered, and the

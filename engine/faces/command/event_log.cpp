@@ -9,10 +9,12 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "berth/error.h"
 #include "berth/support/clock.h"
+#include "berth/support/replaced_file.h"
 #include "console.h"
 
 namespace berth::command {
@@ -33,7 +35,10 @@ EventLog::EventLog(const std::filesystem::path& path) : path_(path.string()) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::io, fmt::format("cannot write --log '{}': {}", path.string(), why));
   };
-  const int file = open(output_path(path).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const std::filesystem::path place = output_path(path);
+  const std::optional<int> in_place = open_in_place(place);
+  const int file =
+      in_place ? *in_place : open(place.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) refuse(std::generic_category().message(errno));
   // Two that write one log would leave lines that nobody can tell apart. What cannot be locked, such as a
   // pipe, has no content to replace either.
@@ -42,8 +47,9 @@ EventLog::EventLog(const std::filesystem::path& path) : path_(path.string()) {
     refuse(
         "another search writes it; give each a file of its own, which berth watch shows together");
   }
-  static_cast<void>(ftruncate(file, 0));
-  file_.reset(fdopen(file, "a"));
+  // Standard output may be a file, whose content is the shell's.
+  if (!in_place) static_cast<void>(ftruncate(file, 0));
+  file_.reset(fdopen(file, in_place ? "w" : "a"));
   if (file_ == nullptr) refuse(std::generic_category().message(errno));
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command_run.h"
+#include "console.h"
 #include "setting_options.h"
 #include "subcommands.h"
 #include "targets.h"
@@ -46,12 +47,9 @@ void check_files(Engine& engine, const LearnOptions& options) {
 int run_learn(const LearnOptions& options) {
   CommandRun run{read_settings()};
   check_files(run.engine(), options);
-  std::vector<std::string> args{options.output,
-                                options.machines,
-                                std::to_string(options.draws),
-                                std::to_string(options.keep),
-                                std::to_string(options.seed),
-                                options.record};
+  std::vector<std::string> args{output_path(options.output).string(), options.machines,
+                                std::to_string(options.draws),        std::to_string(options.keep),
+                                std::to_string(options.seed),         options.record};
   args.insert(args.end(), options.models.begin(), options.models.end());
   run.scripts().run_library("commands/learn.lua", args);
   return 0;

@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/support/replaced_file.h"
 #include "console.h"
 #include "report_file.h"
 
@@ -41,20 +42,27 @@ void check_input(const Target& target, const Input& input) {
   }
 }
 
-void check_target(const Target& target, const std::vector<Input>& inputs) {
-  std::error_code ignored;
-  std::filesystem::path folder = target.path.parent_path();
+/// Refuses a folder in which no file can be made.
+void check_folder(const Target& target) {
+  std::error_code circle, ignored;
+  std::filesystem::path folder = behind_links(target.path, circle).parent_path();
+  if (circle) refuse(target, circle.message() + "; choose another name");
   if (folder.empty()) folder = ".";
   if (!std::filesystem::is_directory(folder, ignored)) {
     refuse(target, fmt::format("there is no folder '{}'; create it first", folder.string()));
-  }
-  if (std::filesystem::is_directory(target.path, ignored)) {
-    refuse(target, "it is a folder; name a file in it");
   }
   if (access(folder.c_str(), W_OK) != 0) {
     refuse(target, fmt::format("folder '{}' is not writable; choose another", folder.string()));
   }
   for (const Input& input : inputs) check_input(target, input);
+}
+
+void check_target(const Target& target, const std::vector<Input>& inputs) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(target.path, ignored)) {
+    refuse(target, "it is a folder; name a file in it");
+  }
+  if (!is_in_place(target.path)) check_folder(target);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct Input {
 /// options name.
 void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs);
 
-/// Writes the file of a target, after check_targets; "/dev/stdout" is standard output.
+/// Writes the file of a target, after check_targets; "/dev/stdout", or a link to it, is standard output.
 void write_target(const std::filesystem::path& path, std::string_view content);
 
 /// The targets of a command as they are written after its work, each by itself: one that cannot be
