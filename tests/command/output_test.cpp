@@ -162,6 +162,10 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
   const Workplace work;
   std::filesystem::create_directory(work / "folder");
   std::filesystem::create_symlink("diamond.graph.json", work / "link.json");
+  std::filesystem::create_symlink("later.json", work / "early.json");
+  std::filesystem::create_symlink("early.json", work / "earlier.json");
+  std::filesystem::create_symlink("nowhere/p.json", work / "astray.json");
+  std::filesystem::create_symlink("circle.json", work / "circle.json");
   work.write_text("config.lua", "return {}");
   struct Case {
     std::vector<std::string> arguments;
@@ -179,6 +183,10 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
        "it is the model itself"},
       {{"--trace", "nowhere/t.json"}, "cannot write --trace"},
       {{"-o", "p.json", "--trace", "./p.json"}, "-o names it too"},
+      {{"-o", "later.json", "--trace", "earlier.json"}, "-o names it too"},
+      {{"-o", "early.json", "--trace", "./later.json"}, "-o names it too"},
+      {{"-o", "astray.json"}, "there is no folder 'nowhere'"},
+      {{"-o", "circle.json"}, "levels of symbolic links"},
       {{"--annotate", "placed.json"}, "diamond.graph.json"},
       {{"--op-rules", "config.lua", "-o", "config.lua"}, "it is the file of op_rules itself"},
       {{"--fallbacks", "./config.lua", "--svg", "config.lua"},

@@ -21,10 +21,11 @@ namespace {
               fmt::format("cannot write {} '{}': {}", target.option, target.path.string(), why));
 }
 
-/// Absolute and without links, whether or not the file is there.
+/// Absolute and without links, whether or not the file is there, or the one that a link names.
 std::filesystem::path real_path(const std::filesystem::path& path) {
   std::error_code ignored;
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  const std::filesystem::path file = behind_links(output_path(path), ignored);
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
 }
 
 /// Refuses to write over what is read.
@@ -54,7 +55,6 @@ void check_folder(const Target& target) {
   if (access(folder.c_str(), W_OK) != 0) {
     refuse(target, fmt::format("folder '{}' is not writable; choose another", folder.string()));
   }
-  for (const Input& input : inputs) check_input(target, input);
 }
 
 void check_target(const Target& target, const std::vector<Input>& inputs) {
@@ -63,6 +63,7 @@ void check_target(const Target& target, const std::vector<Input>& inputs) {
     refuse(target, "it is a folder; name a file in it");
   }
   if (!is_in_place(target.path)) check_folder(target);
+  for (const Input& input : inputs) check_input(target, input);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Input {
 /// Before the work: tells what would fail after it, and what would be lost. Every command that writes files
 /// lists here all that it writes and all that it reads. Throws Error(io) for a target whose folder is not
 /// there or not writable, that is a folder itself, that is one of `inputs` or in one, or that two
-/// options name.
+/// options name. Links are followed, to what is not there yet too.
 void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs);
 
 /// Writes the file of a target, after check_targets; "/dev/stdout", or a link to it, is standard output.
