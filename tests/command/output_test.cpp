@@ -149,6 +149,24 @@ TEST_CASE("learn writes rules to standard output") {
   CHECK(learned("/dev/stdout") == rules);
 }
 
+TEST_CASE("a file that outgrows the shell's limit is told, and nothing of it stays") {
+  const Workplace work;
+  work.write_text("p.json", "as it was");
+  const std::vector<std::string> before = work.files();
+  const std::string place =
+      "ulimit -f 0; exec '" BERTH_COMMAND
+      "' place diamond.graph.json --cluster pair.cluster.json --policy single -o p.json";
+  // Standard error and output are files, too.
+  ProcessSettings settings = work.settings;
+  settings.out = "/dev/null";
+  const ProcessResult result =
+      run_process({"/bin/sh", "-c", "{ " + place + "; } 2>&1 | cat >&2"}, settings);
+  CHECK(result.err.find("warning: -o was not written: p.json: cannot be written: File too large") !=
+        std::string::npos);
+  CHECK(work.files() == before);
+  CHECK(file_text(work / "p.json") == "as it was");
+}
+
 TEST_CASE("a result never ends up in a file because standard output was closed") {
   Workplace work;
   work.settings.out_closed = true;

@@ -171,7 +171,9 @@ void open_console() {
           open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an error of print()
+  // A closed pipe and a file that is too large for the shell's limit become errors of writing.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 
   const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO) g_output = kept;

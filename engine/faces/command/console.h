@@ -12,9 +12,9 @@
 
 namespace berth::command {
 
-/// Once, first thing: takes care of closed standard streams and of SIGPIPE, sets up logging, and
-/// keeps standard output for print(): what libraries write to file descriptor 1 from here on goes
-/// to standard error.
+/// Once, first thing: takes care of closed standard streams, of SIGPIPE and of SIGXFSZ, sets up
+/// logging, and keeps standard output for print(): what libraries write to file descriptor 1 from
+/// here on goes to standard error.
 void open_console();
 
 /// Lines on standard error: "berth: error: ...", "berth: warning: ...", "berth: note: ...".
