@@ -1,6 +1,10 @@
 #include "berth/engine.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <fstream>
 #include <map>
@@ -473,12 +477,29 @@ std::vector<std::string> Engine::State::frontends() {
   return names(PluginKind::frontend);
 }
 
-std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& model) {
+namespace {
+
+/// Frontends would take what they may not open for no model of theirs.
+void check_readable(const std::filesystem::path& model) {
   std::error_code error;
-  if (!std::filesystem::exists(model, error)) {
+  const std::filesystem::file_status status = std::filesystem::status(model, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
     throw Error(ErrorCode::not_found,
                 cat(model.string(), ": no such file or folder; check the path"));
   }
+  if (std::filesystem::status_known(status)) {
+    const int wanted = std::filesystem::is_directory(status) ? R_OK | X_OK : R_OK;
+    if (::faccessat(AT_FDCWD, model.c_str(), wanted, AT_EACCESS) == 0) return;
+    error = std::error_code(errno, std::generic_category());
+  }
+  throw Error(ErrorCode::io, cat(model.string(), ": cannot be read: ", error.message(),
+                                 "; check the path, and that you may read what it names"));
+}
+
+}  // namespace
+
+std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& model) {
+  check_readable(model);
   const std::vector<std::string> names = state_->frontends();
   for (const std::string& name : names) {
     std::unique_ptr<Frontend> frontend = make_frontend(name);
@@ -488,6 +509,7 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   if (const std::string advice = foreign_model_advice(model); !advice.empty()) {
     throw Error(ErrorCode::unsupported, cat(model.string(), ": no frontend reads this: ", advice));
   }
+  std::error_code error;
   if (std::filesystem::is_directory(model, error)) {
     throw Error(
         ErrorCode::unsupported,

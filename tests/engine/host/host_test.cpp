@@ -14,6 +14,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
+#include "berth/files.h"
 #include "berth/version.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
@@ -370,6 +371,32 @@ TEST_CASE("plugin host: relative entries of BERTH_PLUGIN_PATH are told and not s
   test::expect_error(ErrorCode::not_found, {"'fixture'", "BERTH_PLUGIN_PATH: '.' is not searched"},
                      [&] { static_cast<void>(engine.make_policy("fixture")); });
   fs::current_path(before);
+}
+
+TEST_CASE("plugin host: a model that may not be read is told from one that is not there") {
+  const TemporaryFolder folder;
+  Engine engine({fixture_folder("good")});
+  const auto refused = [&](const fs::path& model, ErrorCode code, const std::string& why) {
+    test::expect_error(code, {model.string(), why},
+                       [&] { static_cast<void>(engine.load(model, {})); });
+  };
+  refused(folder.path() / "absent", ErrorCode::not_found, "no such file or folder");
+  fs::create_symlink("circle", folder.path() / "circle");
+  refused(folder.path() / "circle", ErrorCode::io, "levels of symbolic links");
+
+  fs::create_directories(folder.path() / "closed/inside");
+  write_file(folder.path() / "secret", "");
+  fs::permissions(folder.path(), fs::perms::all);
+  fs::permissions(folder.path() / "closed", fs::perms::none);
+  fs::permissions(folder.path() / "secret", fs::perms::none);
+  const uid_t user = ::geteuid();
+  constexpr uid_t kNobody = 65534;  // permissions hold nobody else back where this user is root
+  REQUIRE((user != 0 || ::seteuid(kNobody) == 0));
+  refused(folder.path() / "closed", ErrorCode::io, "Permission denied");
+  refused(folder.path() / "closed/inside", ErrorCode::io, "Permission denied");
+  refused(folder.path() / "secret", ErrorCode::io, "Permission denied");
+  REQUIRE((user != 0 || ::seteuid(user) == 0));
+  fs::permissions(folder.path() / "closed", fs::perms::all);
 }
 
 TEST_CASE("plugin host: the working directory is not searched") {
