@@ -149,7 +149,8 @@ void add_plugins(CLI::App& app, Action& chosen) {
       "  berth plugins\n"
       "  berth plugins scotch\n"
       "Plugins are looked for beside the engine's library, then in the folders of\n"
-      "BERTH_PLUGIN_PATH (absolute paths, separated by ':').");
+      "BERTH_PLUGIN_PATH (absolute paths, separated by ':'); an entry that cannot be\n"
+      "searched is told.");
   sub->callback([&chosen, options] { chosen = [options] { return run_plugins(*options); }; });
 }
 

@@ -28,6 +28,14 @@ std::vector<std::filesystem::path> default_plugin_folders(std::vector<std::strin
       // what is loaded must not depend on where a command is started.
       const std::filesystem::path folder = rest.substr(0, colon);
       if (folder.is_absolute()) {
+        std::error_code error;
+        static_cast<void>(std::filesystem::directory_iterator(folder, error));
+        if (error) {
+          problems.push_back(cat("BERTH_PLUGIN_PATH: '", folder.string(),
+                                 "' cannot be searched: ", error.message(),
+                                 "; name a folder that you may read, or leave it out"));
+        }
+        // A plugin that is asked for by its name is found in a folder that cannot be listed, too.
         folders.push_back(folder);
       } else if (colon > 0) {
         problems.push_back(cat("BERTH_PLUGIN_PATH: '", folder.string(),

@@ -10,7 +10,7 @@
 namespace berth {
 
 /// `lib/berth` beside the engine's own library, then the folders of BERTH_PLUGIN_PATH; relative
-/// ones become `problems`.
+/// ones, and those that cannot be listed, become `problems`.
 [[nodiscard]] std::vector<std::filesystem::path> default_plugin_folders(
     std::vector<std::string>& problems);
 

@@ -373,6 +373,23 @@ TEST_CASE("plugin host: relative entries of BERTH_PLUGIN_PATH are told and not s
   fs::current_path(before);
 }
 
+TEST_CASE("plugin host: entries of BERTH_PLUGIN_PATH that cannot be searched are told") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "file", absent = folder.path() / "absent";
+  write_file(file, "");
+  const PluginPath path(file + ":" + absent + ":" + fixture_folder("good").string());
+  Engine engine;
+  CHECK(engine.plugin(PluginKind::policy, "fixture").name == "fixture");
+  const auto problems = engine.problems();
+  REQUIRE(problems.size() == 2);
+  CHECK(problems[0].starts_with("BERTH_PLUGIN_PATH: '" + file +
+                                "' cannot be searched: Not a directory; name a folder"));
+  CHECK(problems[1].starts_with("BERTH_PLUGIN_PATH: '" + absent +
+                                "' cannot be searched: No such file or directory; name a folder"));
+  test::expect_error(ErrorCode::not_found, {"'nobody'", "absent' cannot be searched"},
+                     [&] { static_cast<void>(engine.make_policy("nobody")); });
+}
+
 TEST_CASE("plugin host: a model that may not be read is told from one that is not there") {
   const TemporaryFolder folder;
   Engine engine({fixture_folder("good")});
