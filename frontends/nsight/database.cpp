@@ -52,6 +52,10 @@ bool Database::Rows::is_null(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
+bool Database::Rows::is_integer(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
+}
+
 std::int64_t Database::Rows::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }

@@ -26,6 +26,8 @@ class Database {
     /// Whether there is one more.
     [[nodiscard]] bool next();
     [[nodiscard]] bool is_null(int column) const;
+    /// SQLite keeps anything in a column, whatever the table declares.
+    [[nodiscard]] bool is_integer(int column) const;
     [[nodiscard]] std::int64_t integer(int column) const;
     /// Valid until the next call of next().
     [[nodiscard]] std::string_view text(int column) const;

@@ -33,11 +33,17 @@ bool NsightFrontend::claims_costs(const std::filesystem::path& costs) const {
 
 LoadedCosts NsightFrontend::load_costs(const std::filesystem::path& costs, const Graph& graph,
                                        const Cluster& cluster) {
-  MeasuredCosts made = read_profile(costs, graph)
-                           .costs(cluster, costs.string(),
-                                  "mark ops by their names (torch.cuda.nvtx.range, nvtxRangePush) "
-                                  "and record CUDA and NVTX "
-                                  "(nsys profile --trace=cuda,nvtx)");
+  const Profile profile = read_profile(costs, graph);
+  MeasuredCosts made = profile.events.costs(
+      cluster, costs.string(),
+      "mark ops by their names (torch.cuda.nvtx.range, nvtxRangePush) and record CUDA and NVTX "
+      "(nsys profile --trace=cuda,nvtx)");
+  if (profile.broken_kernels > 0) {
+    made.note +=
+        cat("; ", profile.broken_kernels,
+            " kernels end before they begin or lack a time, and what launched them does not "
+            "count");
+  }
   return {std::move(made.costs), {std::move(made.note)}};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "berth/sdk/measured_costs.h"
@@ -11,9 +12,16 @@ namespace berth::nsight_frontend {
 /// thread launched in it. A range without a kernel says nothing of GPUs, an op with kernels nothing of
 /// the host (see MeasuredEvents::costs). What stands behind the
 /// name in PyTorch's ranges (", seq = 5") is left off.
-///
-/// Throws Error(invalid_file) for a file that is damaged or without NVTX ranges.
+struct Profile {
+  MeasuredEvents events;
+  /// Kernels that end before they begin or lack a time. How long ranges with one took is not known: they
+  /// are no events.
+  std::int64_t broken_kernels = 0;
+};
+
+/// Throws Error(invalid_file) for a file that is damaged, without NVTX ranges, or all of whose kernels
+/// are broken.
 /// Source: NVIDIA Nsight Systems, "SQLite Schema Reference" of the export documentation.
-[[nodiscard]] MeasuredEvents read_profile(const std::filesystem::path& file, const Graph& graph);
+[[nodiscard]] Profile read_profile(const std::filesystem::path& file, const Graph& graph);
 
 }  // namespace berth::nsight_frontend

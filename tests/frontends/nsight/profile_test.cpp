@@ -114,6 +114,39 @@ TEST_CASE("of several ranges the median counts; names may be in the table of tex
   CHECK(loaded.notes[0].find("2 on cpu, 0 on gpu") != std::string::npos);
 }
 
+TEST_CASE("kernels whose times are broken are told, and what launched them is not measured") {
+  const std::string update = "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET ";
+  const std::string good = std::string(kRanges) + kKernels + range("a", 100, 20'100, kThread) +
+                           kernel(1, 200, 5, kThread) + range("a", 30'000, 40'000, kThread) +
+                           kernel(2, 30'200, 9, kThread) + range("b", 50'000, 60'000, kThread) +
+                           kernel(3, 50'100, 7, kThread) + kernel(4, 50'200, 7, kThread);
+  const auto roofline = Costs::roofline(*graph(), *test::host_and_gpu());
+  const std::string kernels =
+      "CREATE TABLE bare AS SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL;\n"
+      "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;\n"
+      "ALTER TABLE bare RENAME TO CUPTI_ACTIVITY_KIND_KERNEL;\n";
+  for (const char* broken : {"end = start - 1", "end = NULL", "start = NULL", "end = 'never'",
+                             "start = 'x', end = 'y'"}) {
+    CAPTURE(broken);
+    const LoadedCosts loaded =
+        costs_of(good + kernels + update + broken + " WHERE correlationId IN (2, 4)");
+    CHECK(loaded.costs->op_us(0, 1) == 5);
+    // How long the kernels of b took together is not known, and its range only launched them.
+    CHECK(loaded.costs->op_us(1, 0) == roofline->op_us(1, 0));
+    CHECK(loaded.costs->op_us(1, 1) == roofline->op_us(1, 1));
+    CHECK(loaded.notes[0].find("0 on cpu, 1 on gpu") != std::string::npos);
+    CHECK(
+        loaded.notes[0].ends_with("; 2 kernels end before they begin or lack a time, and what "
+                                  "launched them does not count"));
+    expect_error(ErrorCode::invalid_file, {"step.sqlite", "all 4 kernels", "record the step again"},
+                 [&] { static_cast<void>(costs_of(good + kernels + update + broken)); });
+  }
+  const std::string ranges = std::string(kRanges) + range("a", 0, 6000, 1) + range("b", 1, 2, 1);
+  const LoadedCosts loaded =
+      costs_of(ranges + "UPDATE NVTX_EVENTS SET start = 'x' WHERE text = 'b'");
+  CHECK(loaded.notes[0].find("1 on cpu, 0 on gpu") != std::string::npos);
+}
+
 TEST_CASE("what is no such profile is refused with what to do") {
   const std::pair<std::string, const char*> cases[] = {
       {"CREATE TABLE x (y)", "nsys profile"},
