@@ -1,6 +1,7 @@
 #include "tf/measured_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -86,6 +87,11 @@ class Attachment {
       op = owner(node);
       if (op != kNoOp) ++nodes_[at(op)];
     }
+    for (const Profile::OfDevice& device : profile.devices) {
+      for (const auto& [node, us] : device.us) {
+        if (std::isnan(us) && op_of_.at(node) != kNoOp) ++broken_;
+      }
+    }
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) measure(kind);
   }
 
@@ -94,6 +100,10 @@ class Attachment {
     MeasuredCosts made = costs_of_measured(std::move(times_), graph_, cluster_, file);
     LoadedCosts loaded{std::move(made.costs), {std::move(made.note)}};
     note_strangers(loaded.notes);
+    if (broken_ > 0) {
+      loaded.notes.push_back(
+          cat(broken_, " measured nodes have a run that ends before it begins and do not count"));
+    }
     return loaded;
   }
 
@@ -107,14 +117,21 @@ class Attachment {
       if (op == kNoOp) continue;
       double sum = 0;
       int found = 0;
+      bool broken = false;
       for (const Profile::OfDevice* device : devices) {
         const auto time = device->us.find(node);
         if (time == device->us.end()) continue;
+        if (std::isnan(time->second)) {
+          broken = true;
+          continue;
+        }
         sum += time->second;
         ++found;
       }
-      if (found == 0) continue;
-      us[at(op)] = (counts[at(op)]++ == 0 ? 0 : us[at(op)]) + sum / found;
+      if (found == 0 && !broken) continue;
+      // One such node makes all of its loop unknown.
+      const double mean = found == 0 ? kNotMeasured : sum / found;
+      us[at(op)] = (counts[at(op)]++ == 0 ? 0 : us[at(op)]) + mean;
     }
     int ops = 0;
     for (std::size_t op = 0; op < us.size(); ++op) {
@@ -135,6 +152,14 @@ class Attachment {
     }
     for (const auto& [node, op] : op_of_) {
       if (op == kNoOp) strangers.push_back(readable(node));
+    }
+    if (broken_ > 0) {
+      throw Error(
+          ErrorCode::invalid_file,
+          cat(file, ": ", broken_,
+              " measured nodes have a run that ends before it begins, and without these no op "
+              "of graph '",
+              graph_.name(), "' is measured; record the step again"));
     }
     if (devices.empty()) {
       throw Error(ErrorCode::invalid_file,
@@ -167,6 +192,7 @@ class Attachment {
   std::vector<int> nodes_;             ///< by op: those that were measured, on whatever device
   MeasuredTimes times_;
   std::vector<int> measured_;  ///< ops, by kind
+  std::int64_t broken_ = 0;    ///< nodes of ops, by device, with a run that ends before it begins
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "berth/error.h"
+#include "berth/sdk/measured_costs.h"
 #include "berth/support/text.h"
 #include "frontends/tf/proto/step_stats.pb.h"
 #include "tf/file_bytes.h"
@@ -123,7 +124,7 @@ double signed_number(const WireReader& reader) {
 
 struct Run {
   std::string_view node;
-  double us = 0;
+  double us = 0;  ///< kNotMeasured where it ends before it begins
 };
 
 /// Nanoseconds where the file has them: they are rounded less.
@@ -138,10 +139,12 @@ Run read_run(std::string_view bytes, const WireSource& source) {
     if (reader.field() == node_field::kStartNanos) start_ns = signed_number(reader);
     if (reader.field() == node_field::kEndNanos) end_ns = signed_number(reader);
   }
-  run.us = std::max(0.0, end_ns > 0 ? (end_ns - start_ns) / 1000 : end_us - start_us);
+  run.us = end_ns != 0 ? (end_ns - start_ns) / 1000 : end_us - start_us;
+  if (!(run.us >= 0)) run.us = kNotMeasured;
   return run;
 }
 
+/// Sums over the runs of a node: kNotMeasured where one of them is.
 using Times = std::unordered_map<std::string, double>;
 
 /// Which list of a device a DeviceStepStats is, by the end of its name.

@@ -25,6 +25,7 @@ struct Profile {
     /// On a device whose kernels were traced ("stream:all", else its single streams) it is the sum
     /// of the node's kernels, and 0 for a node that launched none. Otherwise it is the time of the
     /// op on the executor's thread, without waiting. For a CostGraphDef it is its estimate.
+    /// kNotMeasured for a node of which a run ends before it begins.
     std::unordered_map<std::string, double> us;
   };
   std::vector<OfDevice> devices;

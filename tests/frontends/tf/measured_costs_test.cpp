@@ -139,16 +139,41 @@ TEST_CASE("several devices of a kind: their mean; of another: its own; of none: 
   CHECK(us(stranger, *graph, *cluster, "b", "cpu") == 3);
 }
 
-TEST_CASE("nanoseconds count before microseconds, and a clock that goes back costs nothing") {
+TEST_CASE("nanoseconds count before microseconds") {
   const auto graph = chain();
   const auto cluster = machine();
   const LoadedCosts costs = costs_from(
       "dev_stats { device: '/device:GPU:0' node_stats { node_name: 'a' op_end_rel_micros: 1 "
-      "op_start_rel_nanos: 250 op_end_rel_nanos: 1000 } node_stats { node_name: 'b' "
-      "op_start_rel_micros: 9 op_end_rel_micros: 4 } }",
+      "op_start_rel_nanos: 250 op_end_rel_nanos: 1000 } }",
       *graph);
   CHECK(us(costs, *graph, *cluster, "a", "fast") == 0.75);
-  CHECK(us(costs, *graph, *cluster, "b", "fast") == 0);
+}
+
+TEST_CASE("a node with a run that ends before it begins is not measured, and told") {
+  const auto graph = chain();
+  const auto cluster = machine();
+  const std::string nanos =
+      "dev_stats { device: '/device:GPU:0' node_stats { node_name: 'c' op_end_rel_nanos: -5 } }";
+  const LoadedCosts costs = costs_from(
+      device_stats("/device:GPU:0", {{"a", 0, 5}, {"b", 0, 5}, {"b", 9, -4}}) + nanos, *graph);
+  CHECK(us(costs, *graph, *cluster, "a", "fast") == 5);
+  for (const char* op : {"b", "c"}) {
+    CHECK(us(costs, *graph, *cluster, op, "fast") == roofline(*graph, *cluster, op, "fast"));
+  }
+  CHECK(costs.notes.back() ==
+        "2 measured nodes have a run that ends before it begins and do not count");
+  // The executor's time says nothing of traced kernels.
+  const LoadedCosts traced = costs_from(device_stats("/device:GPU:0", {{"a", 0, -5}}) +
+                                            device_stats("/gpu:0/stream:all", {{"a", 0, 7}}),
+                                        *graph);
+  CHECK(us(traced, *graph, *cluster, "a", "fast") == 7);
+  CHECK(traced.notes.size() == 1);
+  expect_error(
+      ErrorCode::invalid_file,
+      {"run_metadata.pbtxt", "2 measured nodes", "no op of graph", "record the step again"}, [&] {
+        static_cast<void>(
+            costs_from(device_stats("/device:GPU:0", {{"a", 0, -5}, {"b", 9, 4}}), *graph));
+      });
 }
 
 TEST_CASE("a cost graph counts where the step itself was not measured") {
@@ -206,6 +231,12 @@ TEST_CASE("names behind calls, in loops, and of ops that were pruned") {
             device_stats("/cpu:0", {{"go", 0, 50}}),
         *graph);
     CHECK(us(costs, *graph, *cluster, "frame", "fast") == 12);
+    // One node whose time is not known leaves the loop's unknown.
+    expect_error(ErrorCode::invalid_file, {"1 measured nodes have a run that ends"}, [&] {
+      static_cast<void>(costs_from(
+          device_stats("/device:GPU:0", {{"body", 0, -4}, {"switch", 0, 1}, {"next", 0, 1}}),
+          *graph));
+    });
     // One node of three is not the loop's cost.
     CHECK(us(costs, *graph, *cluster, "frame", "cpu") ==
           roofline(*graph, *cluster, "frame", "cpu"));
