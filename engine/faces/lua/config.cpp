@@ -112,17 +112,19 @@ Settings Host::read_config(const std::filesystem::path& file) {
   load_source(L, file);
   lua_pushcfunction(L, &evaluate_config);
   lua_insert(L, 1);
-  const int status = lua_pcall(L, 1, 1, 0);
+  lua_pushboolean(L, 0);
+  lua_pushcclosure(L, &describe_error, 1);
+  lua_insert(L, 1);
+  const int status = lua_pcall(L, 1, 1, 1);
   if (status == LUA_ERRMEM) {
     throw Error(ErrorCode::invalid_file, cat(file.string(), ": the config needs more than ",
                                              kMaxBytes >> 20, " MiB; compute less in it"));
   }
   if (status != 0) {
-    const char* text = lua_tostring(L, -1);
-    throw Error(ErrorCode::invalid_file,
-                cat(text != nullptr ? text : "out of memory",
-                    "; a config returns a table of settings and can use only `math` (",
-                    file.string(), ")"));
+    throw Error(
+        ErrorCode::invalid_file,
+        cat(lua_tostring(L, -1), "; a config returns a table of settings and can use only `math` (",
+            file.string(), ")"));
   }
   Settings settings = config_from(L, file.string());
   find_beside(file, settings);

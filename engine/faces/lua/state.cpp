@@ -11,22 +11,6 @@
 namespace berth::lua {
 namespace {
 
-/// The message handler of every protected call: makes a text of the error value.
-/// Upvalue 1: whether to add the stack.
-int describe_error(lua_State* L) {
-  if (lua_type(L, 1) != LUA_TSTRING && luaL_callmeta(L, 1, "__tostring") == 0) {
-    if (lua_isnumber(L, 1)) {
-      lua_tostring(L, 1);
-    } else {
-      lua_pushfstring(L, "(an error that is a %s instead of a text)", luaL_typename(L, 1));
-    }
-  }
-  if (lua_toboolean(L, lua_upvalueindex(1))) {
-    luaL_traceback(L, L, lua_tostring(L, -1), 1);
-  }
-  return 1;
-}
-
 /// Opens the libraries; on its own so that running out of memory is an error and not a panic.
 int open_libraries(lua_State* L) {
   State& state = *static_cast<State*>(lua_touserdata(L, 1));
@@ -143,6 +127,20 @@ State::State(Engine& engine_, std::filesystem::path library_folder_)
 State::~State() {
   policies.clear();
   lua_close(main);
+}
+
+int describe_error(lua_State* L) {
+  if (lua_type(L, 1) != LUA_TSTRING && luaL_callmeta(L, 1, "__tostring") == 0) {
+    lua_pushvalue(L, 1);
+  }
+  // A __tostring may return no text either.
+  if (lua_tostring(L, -1) == nullptr) {
+    lua_pushfstring(L, "(an error that is a %s instead of a text)", luaL_typename(L, 1));
+  }
+  if (lua_toboolean(L, lua_upvalueindex(1))) {
+    luaL_traceback(L, L, lua_tostring(L, -1), 1);
+  }
+  return 1;
 }
 
 Reference::Reference(State& state, lua_State* L, int index) : state_(state) {

@@ -86,6 +86,10 @@ class Reference {
 /// only a few bytes of each, and would let the memory behind them grow without limit.
 void collect_when_due(State& state, lua_State* L);
 
+/// The message handler of every protected call: makes a text of the error value.
+/// Upvalue 1: whether to add the stack.
+int describe_error(lua_State* L);
+
 /// Whether an error's text gets the stack it came from.
 enum class Traceback { no, yes };
 
