@@ -76,6 +76,9 @@ local function pass_us(rule, problem, folder)
   return math.huge, not fine and tostring(placement):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "") or "its placement does not fit"
 end
 
+-- Whether a pass can take so long; math.huge says that it does not fit. A record holds what it was given.
+local function is_runtime(us) return us == math.huge or us >= 1e-9 and us <= 1e24 end
+
 -- The best `keep` of tried = { { rule =, log_us = { by problem } }, .. } together, best first, the mean of the problems
 -- that one of them fits (nil for none), and how many none fits. Rules that are alike beside the others come in the order
 -- of what they are alone.
@@ -135,7 +138,7 @@ function instant.learn(options)
           local us, why = pass_us(rule, each, folder)
           unfit_because = why or unfit_because
           return us
-        end))
+        end, is_runtime))
       end
       tried[number] = { rule = rule, log_us = log_us }
       if options.progress and number % 10 == 0 then

@@ -36,9 +36,10 @@ local function text_of_settings(settings)
 end
 
 --   ARGS    settings  table, optional: everything besides the keys that the runs depend on
---   RETURN  table: get(key): the numbers, or nil; keep(key, ..): numbers; once(key, make): those of the key, or what
---           make() returns, which is kept. An error where the file is none of runs or cannot be written; once() fails where a stop was
---           asked for while make() ran: what it returns then is what it had in a part of its time
+--   RETURN  table: get(key): the numbers, or nil; keep(key, ..): numbers; once(key, make, possible): those of the key,
+--           or what make() returns, which is kept. possible(..), optional: whether numbers can be of a run; those of the
+--           file that cannot are made again. An error where the file is none of runs or cannot be written; once() fails
+--           where a stop was asked for while make() ran: what it returns then is what it had in a part of its time
 function record.open(path, settings)
   local done, runs, prefix = {}, {}, text_of_settings(settings)
   local text = path and files.read(path) or ""
@@ -68,8 +69,8 @@ function record.open(path, settings)
     before = ""
   end
 
-  function runs.once(key, make)
-    if not done[prefix .. key] then
+  function runs.once(key, make, possible)
+    if not done[prefix .. key] or possible and not possible(runs.get(key)) then
       local numbers = { make() }
       if berth.should_stop() then error(("stopped within '%s', which is not kept"):format(key), 0) end
       runs.keep(key, unpack(numbers))

@@ -49,6 +49,20 @@ check.test("rules are learned, kept in a file and used", function()
   check.equal(instant.learn(options), rules)
   check.equal(lines_of(options.record), 40)
 
+  -- Runtimes that no pass can take are measured again, whatever the file says.
+  local path_of_damaged = folder .. "/damaged.record"
+  local impossible, number = { "-5", "nan", "0", "1e-300", "-inf", "1e300" }, 0
+  local damaged = assert(io.open(path_of_damaged, "w"))
+  for line in io.lines(options.record) do
+    number = number + 1
+    damaged:write(impossible[number] and line:gsub("\t.*", "\t" .. impossible[number]) or line, "\n")
+  end
+  damaged:close()
+  check.equal(instant.learn { problems = problems, draws = 20, keep = 3, seed = 4, record = path_of_damaged }, rules)
+  check.equal(lines_of(path_of_damaged), 40 + #impossible)
+  check.equal(instant.learn { problems = problems, draws = 20, keep = 3, seed = 4, record = path_of_damaged }, rules)
+  check.equal(lines_of(path_of_damaged), 40 + #impossible)
+
   -- Other problems have none of it, also where they stand at the same place.
   local others = { record = options.record, draws = 20, keep = 3, seed = 4, problems = { problem_of(3, 7), problems[2] } }
   local fresh = instant.learn { problems = others.problems, draws = 20, keep = 3, seed = 4 }
