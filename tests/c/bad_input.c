@@ -266,6 +266,11 @@ static berth_status place_wrongly(void* user, berth_search* search, int32_t* dev
     CHECK(search->evaluate(search, NULL, &objective, NULL) == BERTH_INVALID_ARGUMENT);
     CHECK(search->evaluate(search, devices, NULL, NULL) == BERTH_INVALID_ARGUMENT);
     outside[1] = 0;
+    REFUSED(BERTH_INVALID_ARGUMENT, "search is null",
+            search->evaluate(NULL, devices, &objective, NULL));
+    CHECK(search->should_stop(NULL) == 1);
+    CHECK(search->option(NULL, BERTH_TEXT("k")).size == 0);
+    search->say(NULL, BERTH_TEXT("nobody hears this"));
   }
   if (wrong == kCallsBack) {
     /* Anything but on the search's own objects may be called from here. */

@@ -568,9 +568,9 @@ struct berth_search {
   /** Evaluates devices by group. `feasible` may be null. */
   berth_status (*evaluate)(berth_search* search, const int32_t* devices, double* objective_us,
                            int32_t* feasible);
-  /** Not 0 = return the best so far, now. */
+  /** Not 0 = return the best so far, now. 1 for null. */
   int32_t (*should_stop)(berth_search* search);
-  /** The value of an option, as text; empty = no such option. Valid during the call of `place`. */
+  /** The value of an option, as text; empty = no such option, or no search. Valid during the call of `place`. */
   berth_text (*option)(berth_search* search, berth_text name);
   /** Gives the reason why `place` fails; if it does not fail, a note for the user. */
   void (*say)(berth_search* search, berth_text text);

@@ -47,14 +47,16 @@ class Search {
     data_.host = this;
     data_.evaluate = [](berth_search* search, const int32_t* devices, double* objective_us,
                         int32_t* feasible) {
-      return of(search).answered([&] { of(search).evaluate(devices, objective_us, feasible); });
+      return answer(search, [&](Search& the) { the.evaluate(devices, objective_us, feasible); });
     };
     data_.should_stop = [](berth_search* search) -> int32_t {
-      return of(search).should_stop() ? 1 : 0;
+      return search == nullptr || of(search).should_stop() ? 1 : 0;
     };
-    data_.option = [](berth_search* search, berth_text name) { return of(search).option(name); };
+    data_.option = [](berth_search* search, berth_text name) {
+      return search == nullptr ? berth_text{nullptr, 0} : of(search).option(name);
+    };
     data_.say = [](berth_search* search, berth_text text) {
-      static_cast<void>(of(search).answered([&] { of(search).said_.push_back(string(text)); }));
+      static_cast<void>(answer(search, [&](Search& the) { the.said_.push_back(string(text)); }));
     };
   }
 
@@ -62,7 +64,9 @@ class Search {
     const berth_policy& table = policy_.table();
     const Problem& problem = evaluator_.problem();
     std::vector<DeviceId> devices(static_cast<std::size_t>(data_.group_count), kNoDevice);
+    Search* const outer = std::exchange(running_, this);
     const berth_status status = table.place(table.user, &data_, devices.data());
+    running_ = outer;
     // An exception of the caller's own should_stop passes through.
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (status != BERTH_OK) {
@@ -86,6 +90,15 @@ class Search {
 
  private:
   static Search& of(berth_search* search) { return *static_cast<Search*>(search->host); }
+
+  /// Runs what the policy asked of a search. A null one is told to the search whose `place` runs on this
+  /// thread.
+  template <typename Body>
+  static berth_status answer(berth_search* search, const Body& body) noexcept {
+    Search* const the = search != nullptr ? &of(search) : running_;
+    if (the == nullptr) return BERTH_INVALID_ARGUMENT;
+    return the->answered([&] { body(of(&required(search, "search"))); });
+  }
 
   /// Runs what the policy asked for; nothing is thrown through its code.
   template <typename Body>
@@ -154,7 +167,10 @@ class Search {
   std::string refusal_;  // the last
   std::exception_ptr failure_;
   berth_search data_{};
+  static thread_local Search* running_;
 };
+
+thread_local Search* Search::running_ = nullptr;
 
 class TablePolicy final : public Policy {
  public:
