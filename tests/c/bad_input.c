@@ -286,6 +286,42 @@ static berth_status place_wrongly(void* user, berth_search* search, int32_t* dev
   return BERTH_OK;
 }
 
+/* Names of options that berth/c.h excludes, and an option that is given twice. */
+static void test_options(void) {
+  static const char* const kBad[] = {"Bad Name", "", "a-b", "a.b", "k"};
+  berth_policy_option options[] = {{BERTH_TEXT_INIT("k"), {0, 0}, {0, 0}}, {{0, 0}, {0, 0}, {0, 0}}};
+  berth_policy policy = BERTH_POLICY_INIT;
+  policy.name = BERTH_TEXT("optional");
+  policy.place = place_on_first;
+  policy.options = options;
+  policy.option_count = 2;
+  for (size_t i = 0; i < sizeof kBad / sizeof *kBad; ++i) {
+    options[1].name = text(kBad[i]);
+    REFUSED(BERTH_INVALID_ARGUMENT,
+            strcmp(kBad[i], "k") == 0 ? "two options are called 'k'" : "option #1 is called",
+            berth_engine_register(engine, &policy));
+  }
+  options[1].name = (berth_text){"a\0b", 3};
+  REFUSED(BERTH_INVALID_ARGUMENT, "without NUL", berth_engine_register(engine, &policy));
+  policy.option_count = 1;
+  OK(berth_engine_register(engine, &policy));
+
+  const berth_option twice[] = {{BERTH_TEXT_INIT("k"), BERTH_TEXT_INIT("1")},
+                                {BERTH_TEXT_INIT("k"), BERTH_TEXT_INIT("2")}};
+  berth_problem* problem = problem_of_two();
+  berth_result* result = NULL;
+  berth_place_options choices = BERTH_PLACE_OPTIONS_INIT;
+  choices.policy = BERTH_TEXT("optional");
+  choices.options = twice;
+  choices.option_count = 2;
+  REFUSED(BERTH_INVALID_ARGUMENT, "the option 'k' is given twice",
+          berth_place(engine, problem, &choices, &result));
+  choices.option_count = 1;
+  OK(berth_place(engine, problem, &choices, &result));
+  berth_release(result);
+  berth_release(problem);
+}
+
 static void test_callbacks(void) {
   berth_graph* graph = two_ops();
   berth_cluster* cluster = NULL;
@@ -355,6 +391,7 @@ int main(void) {
   test_names();
   test_loading();
   test_callbacks();
+  test_options();
   berth_release(engine);
   if (failures == 0) puts("all is well");
   return failures == 0 ? 0 : 1;

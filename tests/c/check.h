@@ -21,11 +21,11 @@ static void check_failed(const char* file, int line, const char* what) {
   } while (0)
 #define OK(call) CHECK((call) == BERTH_OK)
 /* The call is refused with the status, and the message mentions the part. */
-#define REFUSED(status, part, call)                                \
-  do {                                                             \
-    CHECK((call) == (status));                                     \
-    if (strstr(berth_message().data, (part)) == NULL)              \
-      check_failed(__FILE__, __LINE__, "the message lacks " part); \
+#define REFUSED(status, part, call)                                 \
+  do {                                                              \
+    CHECK((call) == (status));                                      \
+    if (strstr(berth_message().data, (part)) == NULL)               \
+      check_failed(__FILE__, __LINE__, "the message lacks " #part); \
   } while (0)
 
 static inline berth_text text(const char* words) {

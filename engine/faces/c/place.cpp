@@ -104,7 +104,12 @@ Settings place_settings(const berth_engine& engine, const berth_place_options& o
   Settings& caller = settings.caller();
   if (options.policy.size > 0) caller.policy = c::string(options.policy);
   for (const berth_option& option : c::array(options.options, options.option_count, "options")) {
-    caller.options[c::string(option.name)] = c::string(option.value);
+    const auto [entry, first] =
+        caller.options.emplace(c::string(option.name), c::string(option.value));
+    if (!first) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("the option '", entry->first, "' is given twice; give one value"));
+    }
   }
   for (const berth_text& name : c::array(options.fallbacks, options.fallback_count, "fallbacks")) {
     if (!caller.fallbacks) caller.fallbacks.emplace();

@@ -320,7 +320,7 @@ typedef struct berth_place_options {
   size_t size;
   /* Each of these: empty, 0 or negative as said = as the engine's settings say. */
   berth_text policy;           /**< empty everywhere = "auto" */
-  const berth_option* options; /**< of the policy */
+  const berth_option* options; /**< of the policy, each once */
   size_t option_count;
   const berth_text* fallbacks; /**< policies to ask in order where one fails or gives up */
   size_t fallback_count;
@@ -577,7 +577,7 @@ struct berth_search {
 };
 
 typedef struct berth_policy_option {
-  berth_text name;          /**< lower_snake_case */
+  berth_text name;          /**< lower_snake_case, once in a table */
   berth_text default_value; /**< any text */
   berth_text meaning;       /**< one line */
 } berth_policy_option;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "berth/c.h"
@@ -34,6 +36,11 @@ bool valid_name(std::string_view text) {
   });
 }
 
+/// lower_snake_case, as settings write them.
+bool valid_option_name(std::string_view text) {
+  return valid_name(text) && text.find('-') == std::string_view::npos;
+}
+
 void check_options(const PluginDescriptor& descriptor, const std::string& origin) {
   if (descriptor.option_count > 0 && descriptor.options == nullptr) {
     refuse(ErrorCode::invalid_argument, origin, "declares options but has none; set options");
@@ -46,6 +53,19 @@ void check_options(const PluginDescriptor& descriptor, const std::string& origin
       refuse(ErrorCode::invalid_argument, origin,
              cat("option #", i,
                  " is incomplete; give name, type, default, meaning and choices (\"\" = any)"));
+    }
+    if (!valid_option_name(spec.name)) {
+      refuse(ErrorCode::invalid_argument, origin,
+             cat("option #", i, " is called '", spec.name,
+                 "'; call it in lower_snake_case (a-z, 0-9, '_')"));
+    }
+    const std::span before(descriptor.options, i);
+    const auto named_so = [&](const OptionSpec& other) {
+      return std::string_view(other.name) == spec.name;
+    };
+    if (std::any_of(before.begin(), before.end(), named_so)) {
+      refuse(ErrorCode::invalid_argument, origin,
+             cat("two options are called '", spec.name, "'; give each a name of its own"));
     }
   }
 }

@@ -217,7 +217,7 @@ std::shared_ptr<PolicyTable> PolicyTable::of_file(const berth_policy_plugin& plu
 }
 
 PolicyTable::PolicyTable(const berth_policy& given, Refused sink) : table_(given), refused_(sink) {
-  const auto kept = [&](berth_text text) { return texts_.emplace_back(view(text)).c_str(); };
+  const auto kept = [&](berth_text text) { return texts_.emplace_back(string(text)).c_str(); };
   table_.name = {kept(given.name), given.name.size};
   for (const berth_policy_option& option : array(given.options, given.option_count, "options")) {
     options_.push_back(
