@@ -322,6 +322,21 @@ static void test_options(void) {
   berth_release(problem);
 }
 
+/* Counts of more than there is memory. */
+static void test_amounts(void) {
+  berth_builder* builder = NULL;
+  const int64_t number = 1;
+  const berth_text name = BERTH_TEXT("a");
+  int32_t op = -1;
+  OK(berth_builder_new(BERTH_TEXT("g"), BERTH_TEXT(""), &builder));
+  OK(berth_builder_op(builder, name, BERTH_TEXT("A"), &op));
+  REFUSED(BERTH_INVALID_ARGUMENT, "numbers has",
+          berth_builder_attribute(builder, op, name, &number, (size_t)-1, BERTH_TEXT("")));
+  REFUSED(BERTH_INVALID_ARGUMENT, "names has",
+          berth_builder_ops(builder, (size_t)-1, &name, NULL, NULL, NULL, NULL, NULL));
+  berth_release(builder);
+}
+
 static void test_callbacks(void) {
   berth_graph* graph = two_ops();
   berth_cluster* cluster = NULL;
@@ -392,6 +407,7 @@ int main(void) {
   test_loading();
   test_callbacks();
   test_options();
+  test_amounts();
   berth_release(engine);
   if (failures == 0) puts("all is well");
   return failures == 0 ? 0 : 1;

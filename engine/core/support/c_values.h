@@ -24,9 +24,15 @@ T& required(T* pointer, const char* what) {
   }
   return *pointer;
 }
-/// `count` entries; null only where there are none.
+/// `count` entries; null only where there are none. Throws Error(invalid_argument) for more than a memory
+/// holds, as -1 is.
 template <typename T>
 std::span<T> array(T* entries, std::size_t count, const char* what) {
+  constexpr std::size_t kMost = std::size_t{1} << 40;
+  if (count > kMost) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(what, " has ", count, " entries; give the number that there are"));
+  }
   if (count > 0) static_cast<void>(required(entries, what));
   return {entries, count};
 }
