@@ -322,9 +322,13 @@ static void test_options(void) {
   berth_release(problem);
 }
 
-/* Counts of more than there is memory. */
+/* Counts of more than there is memory, and work beyond what can be added up. */
 static void test_amounts(void) {
   berth_builder* builder = NULL;
+  berth_graph* graph = NULL;
+  berth_cluster* cluster = NULL;
+  berth_problem* problem = NULL;
+  berth_work work = BERTH_WORK_INIT;
   const int64_t number = 1;
   const berth_text name = BERTH_TEXT("a");
   int32_t op = -1;
@@ -334,6 +338,19 @@ static void test_amounts(void) {
           berth_builder_attribute(builder, op, name, &number, (size_t)-1, BERTH_TEXT("")));
   REFUSED(BERTH_INVALID_ARGUMENT, "names has",
           berth_builder_ops(builder, (size_t)-1, &name, NULL, NULL, NULL, NULL, NULL));
+  work.workspace_bytes = 9.3e18;
+  REFUSED(BERTH_INVALID_GRAPH, "states a workspace of 9.3e+18 bytes",
+          berth_builder_work(builder, op, &work));
+  work.workspace_bytes = 1e18;
+  work.flops = work.bytes = work.launches = 1e308;
+  OK(berth_builder_work(builder, op, &work));
+  OK(berth_builder_finish(builder, &graph));
+  OK(berth_cluster_new(NULL, BERTH_TEXT("k80x2"), &cluster));
+  REFUSED(BERTH_INVALID_ARGUMENT, "Berth computes with at most 1e+24 us",
+          berth_problem_new(engine, graph, cluster, NULL, &problem));
+  CHECK(problem == NULL);
+  berth_release(cluster);
+  berth_release(graph);
   berth_release(builder);
 }
 

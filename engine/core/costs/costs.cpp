@@ -115,7 +115,9 @@ double op_cost_us(const ops::Estimate& estimate, const Device& device) {
     us = std::min(us, minimal_gradient_us(estimate, device));
   }
   // The simulator pays one overhead per op with a cost. The other launches of a body are paid here.
-  return us + std::max(0.0, work.launches - 1) * device.op_overhead_us;
+  us += std::max(0.0, work.launches - 1) * device.op_overhead_us;
+  // A cost beyond doubles does not say that the device cannot run the op: problems refuse it in words.
+  return std::min(us, std::numeric_limits<double>::max());
 }
 
 /// The cost stated for `kind`: its own entry, otherwise the one for any kind; the later of equals.
@@ -177,8 +179,7 @@ void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table)
 
 void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
   if (const auto& work = graph.stated_work(op)) {
-    table.workspace[at(op)] =
-        static_cast<std::int64_t>(std::clamp(work->workspace_bytes, 0.0, 1e18));
+    table.workspace[at(op)] = static_cast<std::int64_t>(work->workspace_bytes);
   }
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     if (refused(graph, op, cluster.kind_device(kind))) continue;

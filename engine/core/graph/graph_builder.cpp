@@ -241,6 +241,12 @@ void GraphBuilder::set_work(OpId op, const Work& work) {
                        "; flops, bytes, launches and workspace are finite and not negative"));
     }
   }
+  constexpr double kMostWorkspaceBytes = 1e18;  // sums of it stay within 64 bits
+  if (work.workspace_bytes > kMostWorkspaceBytes) {
+    state_->fail(ErrorCode::invalid_graph,
+                 cat(state_->op_label(op), " states a workspace of ", work.workspace_bytes,
+                     " bytes; Berth computes with at most ", kMostWorkspaceBytes));
+  }
   state_->data->stated_work[op] = work;
 }
 

@@ -171,7 +171,8 @@ typedef struct berth_work {
    *  "reduction", "elementwise", "data_movement", "other". Empty = "other". */
   berth_text op_class;
   berth_text dtype; /**< in which the arithmetic runs; empty = f32 */
-  /** Held while the op runs, besides its inputs and outputs: of an op with a body what that makes. */
+  /** Held while the op runs, besides its inputs and outputs: of an op with a body what that makes.
+   *  At most 1e18. */
   double workspace_bytes;
 } berth_work;
 #define BERTH_WORK_INIT \
