@@ -20,8 +20,9 @@ std::string replicas_json(const Outcome& outcome) {
     json["replicas"].push_back(
         {{"devices", device_names(outcome.problem->cluster(), replica.devices)},
          {"samples", replica.share},
-         {"weight",
-          figures.adds_gradients ? 1 : static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
+         {"weight", figures.adds_gradients ? 1
+                                           : static_cast<double>(replica.share) /
+                                                 static_cast<double>(figures.batch)}});
   }
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
