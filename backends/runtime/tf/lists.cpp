@@ -380,10 +380,6 @@ Kernel make_array_size(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) { out[0].tensor = length_of(list_at(in, 1)); };
 }
 
-Kernel make_array_end(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs, Outputs) {};
-}
-
 // --- Both ------------------------------------------------------------------------------------------
 
 /// That of its first element, since a list does not keep what was stated of it; -1 where none was written: unknown.
@@ -455,7 +451,6 @@ constexpr KernelRow kRows[] = {
     {"AddN", make_sum<false>},
     {"AddV2", make_sum<true>},
     {"EmptyTensorList", make_empty},
-    {"TensorArrayCloseV3", make_array_end},
     {"TensorArrayConcatV3", make_array_concat},
     {"TensorArrayGatherV3", make_array_gather},
     {"TensorArrayGradV3", make_array_gradient},

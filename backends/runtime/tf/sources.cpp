@@ -146,6 +146,7 @@ constexpr KernelRow kRows[] = {
     {"StackPush", make_push},
     {"StackPushV2", make_push},
     {"StackV2", make_stack},
+    {"TensorArrayCloseV3", make_nothing},
 };
 
 }  // namespace

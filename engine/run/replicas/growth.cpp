@@ -38,9 +38,6 @@ const TypeNames kPickOps = {"Mean",     "Max",      "Min",    "ArgMax",   "ArgMi
                             "Any",      "Prod",     "Unique", "UniqueV2", "StridedSlice"};
 const TypeNames kSizeOps = {"Shape", "ShapeN", "Size", "Rank"};
 
-bool is_floating(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
-}
 /// Linear in the gradients that it takes, which may be several, and next to outputs of the forward pass.
 bool takes_gradients(std::string_view type) {
   return type.find("Grad") != type.npos || type.find("Backprop") != type.npos ||
@@ -109,8 +106,7 @@ class GrowthStudy {
     std::vector<TensorId> all;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == kNoTensor) continue;
-      if (is_floating(graph_.dtype(inputs[i])) || every || (first && i == 0))
-        all.push_back(inputs[i]);
+      if (is_float(graph_.dtype(inputs[i])) || every || (first && i == 0)) all.push_back(inputs[i]);
     }
     return all;
   }
@@ -181,7 +177,7 @@ class GrowthStudy {
   /// Whether a loop adds up an output from round to round, as gradients of its weights; a number is the state of
   /// an array.
   bool adds_up(OpId op, TensorId output) const {
-    if (!is_floating(graph_.dtype(output)) || rows(output) > 0 || graph_.bytes(output) <= 8) {
+    if (!is_float(graph_.dtype(output)) || rows(output) > 0 || graph_.bytes(output) <= 8) {
       return false;
     }
     const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
@@ -201,6 +197,10 @@ class GrowthStudy {
 };
 
 }  // namespace
+
+bool is_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+}
 
 bool is_loop(std::string_view type) {
   return type == "While" || type == "StatelessWhile" || type == "If" || type == "StatelessIf" ||

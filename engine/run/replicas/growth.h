@@ -9,6 +9,8 @@
 
 namespace berth {
 
+[[nodiscard]] bool is_float(DType dtype);
+
 /// Loops, branches and calls, and TensorFlow's arrays and lists of tensors: graphs do not say what is done within.
 [[nodiscard]] bool is_loop(std::string_view type);
 [[nodiscard]] bool is_array(std::string_view type);

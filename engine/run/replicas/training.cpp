@@ -40,10 +40,6 @@ bool is_product(std::string_view type) {
 /// A tensor of as many bytes is a number.
 constexpr std::int64_t kNumber = 8;
 
-bool is_float(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
 class Study {
  public:
   Study(const Graph& whole, const Graph& smaller, std::int64_t batch)
