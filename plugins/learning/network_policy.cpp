@@ -12,8 +12,10 @@ namespace berth::learning {
 namespace {
 
 bool same(const ProblemOptions& a, const ProblemOptions& b) {
-  return a.objective == b.objective && a.semantics == b.semantics &&
-         a.device_gap_us == b.device_gap_us && a.transfer_gap_us == b.transfer_gap_us;
+  // Bindings name every field, so that a new one is not forgotten: without it they do not compile.
+  const auto& [objective, semantics, device_gap_us, transfer_gap_us, in_flight] = a;
+  return objective == b.objective && semantics == b.semantics && device_gap_us == b.device_gap_us &&
+         transfer_gap_us == b.transfer_gap_us && in_flight == b.in_flight;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/sdk/learning.h"
+#include "learning/network_policy.h"
 #include "learning/parameters.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
@@ -94,6 +95,25 @@ std::vector<double> log_probabilities(const Rollout& rollout) {
 }
 
 }  // namespace
+
+TEST_CASE("learned policies: problems are the same where every option is") {
+  const Parts parts = random_parts(3);
+  const auto problem = [&](const ProblemOptions& options) {
+    return Problem(parts.graph, parts.cluster, parts.costs, parts.groups, options);
+  };
+  const ProblemOptions published{Objective::throughput, Semantics::placeto, 1, 2, 3};
+  CHECK(same_problem(problem(published), problem(published)));
+  ProblemOptions others[5];
+  std::fill(std::begin(others), std::end(others), published);
+  others[0].objective = Objective::latency;
+  others[1].semantics = Semantics::dataflow;
+  others[2].device_gap_us = 4;
+  others[3].transfer_gap_us = 5;
+  others[4].in_flight = 6;
+  for (const ProblemOptions& other : others) {
+    CHECK_FALSE(same_problem(problem(published), problem(other)));
+  }
+}
 
 TEST_CASE("learned policies: problems that differ in their options alone are told apart") {
   const Parts parts = random_parts(3);
