@@ -58,18 +58,6 @@ function train.episodes(given)
   return course.conclude(training, stopped)
 end
 
--- An `initial` that leads out of local optima: every fifth round starts from the best single device, runs
--- of groups, list scheduling or random placements, in turn, and the four after it go on from what the
--- one before found; the last quarter from the best so far.
---   ARGS    round, rounds  of the problem, from 1
---   RETURN  text
-function train.explore_then_improve(round, rounds)
-  local plain = { "single", "contiguous", "earliest", "random" }
-  if round > 0.75 * rounds then return "best" end
-  if round % 5 ~= 1 then return "latest" end
-  return plain[math.floor(round / 5) % #plain + 1]
-end
-
 -- A record of `progress` as one line: update, runtime, best, reward, entropy, time left; with workers, who is
 -- there.
 --   ARGS    record  of train.episodes' progress

@@ -669,17 +669,6 @@ check.test("the curve is a table", function()
   check.equal(rows[3]:match "^2,8," ~= nil, true)
 end)
 
-check.test("where episodes start may change: each start with what follows, then the best", function()
-  local seen = {}
-  for round = 1, 40 do seen[round] = train.explore_then_improve(round, 40) end
-  for first, name in pairs { [1] = "single", [6] = "contiguous", [11] = "earliest", [16] = "random",
-                             [21] = "single" } do
-    check.equal(seen[first], name)
-    for after = first + 1, first + 4 do check.equal(seen[after], "latest") end
-  end
-  for last = 31, 40 do check.equal(seen[last], "best") end
-end)
-
 check.test("a round is as many updates as it takes to see every problem", function()
   local rounds = {}
   train.episodes(options { count = 4, batch = 1, problems = { two_chains(2), two_chains(3) },
