@@ -104,13 +104,8 @@ end
 local KNOWN = { problem = "userdata", policies = "table", seed = "number", budget_s = "number" }
 
 local function check(options)
-  if type(options) ~= "table" then
-    error(("compare.policies: a table of options expected, got a %s"):format(type(options)), 3)
-  end
+  options = known.check("compare.policies", options, KNOWN, 4)
   for name, value in pairs(options) do
-    if not KNOWN[name] then
-      error(("compare.policies: unknown option '%s'%s"):format(tostring(name), known.text(name, KNOWN)), 3)
-    end
     if type(value) ~= KNOWN[name] then
       error(("compare.policies: option '%s' is a %s, and a %s is expected"):format(name, type(value),
         name == "problem" and "problem" or KNOWN[name]), 3)

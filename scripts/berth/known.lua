@@ -47,7 +47,7 @@ function known.text(name, names)
 end
 
 -- A table of options that may have these names alone, or is left out; errors are those of the caller's caller.
---   ARGS    what, given, names  "statistics.bootstrap", the table, an array
+--   ARGS    what, given, names  "statistics.bootstrap", the table, an array or a table by name
 --           level               as of error, where it is not 3
 --   RETURN  the table
 function known.check(what, given, names, level)
@@ -56,13 +56,23 @@ function known.check(what, given, names, level)
     error(("%s: a table of options expected, got a %s"):format(what, type(given)), level or 3)
   end
   for name in pairs(given) do
-    local found = false
+    local found = #names == 0 and names[name] ~= nil
     for _, each in ipairs(names) do found = found or each == name end
     if not found then
       error(("%s: unknown option '%s'%s"):format(what, tostring(name), known.text(tostring(name), names)), level or 3)
     end
   end
   return given
+end
+
+-- Options over their defaults, which are all there are.
+--   ARGS    as known.check's; defaults: by name
+--   RETURN  another table
+function known.over(what, given, defaults, level)
+  local options = {}
+  for name, default in pairs(defaults) do options[name] = default end
+  for name, value in pairs(known.check(what, given, defaults, (level or 3) + 1)) do options[name] = value end
+  return options
 end
 
 -- The options of a call, over their defaults, whose types they have; errors are those of the caller's caller.

@@ -180,14 +180,7 @@ end
 --   ARGS    given  table of DEFAULTS
 --   RETURN  a client, with the functions below
 function store.connect(given)
-  local options = {}
-  for name, default in pairs(DEFAULTS) do options[name] = default end
-  for name, value in pairs(given) do
-    if DEFAULTS[name] == nil then
-      error(("store.connect: unknown option '%s'%s"):format(tostring(name), known.text(name, DEFAULTS)), 2)
-    end
-    options[name] = value
-  end
+  local options = known.over("store.connect", given, DEFAULTS)
   local self = setmetatable({ options = options, identity = identity(), restarts = 0, later = {}, cursors = {},
     held = {}, sweep_ms = SWEEP_MS }, Store)
   self.prefix = ("berth:%s:"):format(plain(options.job))

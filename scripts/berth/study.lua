@@ -106,13 +106,7 @@ local function read_median_stop(options)
   if not given then return end
   if given == true then given = {} end
   of_type(options, "median_stop", type(given) == "table" and type(options.median_stop) or "table")
-  for name in pairs(given) do
-    if not MEDIAN_STOP[name] then
-      fail("median_stop has no option '%s'%s", tostring(name), known.text(name, MEDIAN_STOP))
-    end
-  end
-  for name, default in pairs(MEDIAN_STOP) do
-    local value = given[name] or default
+  for name, value in pairs(known.over("study.run: median_stop", given, MEDIAN_STOP, 5)) do
     if type(value) ~= "number" or not (value >= 0) then
       fail("median_stop.%s is %s; give a number from 0 on", name, tostring(value))
     end
@@ -122,14 +116,7 @@ end
 
 local function read_options(given)
   if type(given) ~= "table" then fail("a table of options expected, got a %s", type(given)) end
-  local options = {}
-  for name, default in pairs(DEFAULTS) do options[name] = default end
-  for name, value in pairs(given) do
-    if DEFAULTS[name] == nil then
-      fail("unknown option '%s'%s", tostring(name), known.text(name, DEFAULTS))
-    end
-    options[name] = value
-  end
+  local options = known.over("study.run", given, DEFAULTS, 4)
   for _, name in ipairs { "file", "name", "goal" } do
     if type(options[name]) ~= "string" or options[name] == "" then
       fail("option '%s' is missing; give a text", name)

@@ -90,12 +90,8 @@ local function read_given(given)
   local taken = { problem = true, evaluator = true, record = true, initial = true, progress = true, should_stop = true,
     prior = true, reference = true }
   for name, default in pairs(tune.DEFAULTS) do taken[name] = default end
+  known.check("tune", given, taken, 4)
   local options = {}
-  for name in pairs(given) do
-    if taken[name] == nil then
-      error(("tune: unknown option '%s'%s"):format(tostring(name), known.text(name, taken)), 3)
-    end
-  end
   for name, default in pairs(tune.DEFAULTS) do
     local value = given[name] == nil and default or given[name]
     local least = name == "seed" and 0 or 1

@@ -44,15 +44,7 @@ local RANGES = {
 -- ARGS    given  table of DEFAULTS
 -- RETURN  the options; an error of level `level` for what is none
 function workers.read_options(given, level)
-  local options = {}
-  for name, default in pairs(workers.DEFAULTS) do options[name] = default end
-  for name, value in pairs(given) do
-    if options[name] == nil then
-      error(("train: workers: unknown option '%s'%s"):format(tostring(name), known.text(name, workers.DEFAULTS)),
-        level + 1)
-    end
-    options[name] = value
-  end
+  local options = known.over("train: workers", given, workers.DEFAULTS, level + 2)
   for name, range in pairs(RANGES) do
     local value = options[name]
     if type(value) ~= "number" or not (value >= range[1] and value <= range[2])
@@ -417,11 +409,7 @@ local PLACE = { policy = true, problem = true, evaluator = true, seed = true, bu
 --   RETURN  placement, outcome: the same in all processes; nil in one that was stopped
 function workers.place(given)
   if type(given) ~= "table" then error("workers.place: a table expected", 2) end
-  for name in pairs(given) do
-    if not PLACE[name] then
-      error(("workers.place: unknown option '%s'%s"):format(tostring(name), known.text(name, PLACE)), 2)
-    end
-  end
+  known.check("workers.place", given, PLACE)
   if not given.policy or not given.problem then error("workers.place: 'policy' and 'problem' are needed", 2) end
   if given.evaluator ~= nil and type(given.evaluator) ~= "function" then
     error("workers.place: 'evaluator' is no function(problem) that makes an evaluator", 2)

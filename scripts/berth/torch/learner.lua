@@ -332,14 +332,7 @@ return function(torch)
   function learner.parameters(agent) return agent.network:parameter_count() end
 
   local function new(_, given)
-    local spec = {}
-    for name, default in pairs(DEFAULTS) do spec[name] = default end
-    for name, value in pairs(given) do
-      if DEFAULTS[name] == nil then
-        error(("torch.learner: unknown option '%s'%s"):format(tostring(name), known.text(name, DEFAULTS)), 3)
-      end
-      spec[name] = value
-    end
+    local spec = known.over("torch.learner", given, DEFAULTS, 4)
     for name, value in pairs(spec) do
       if value == true then error(("torch.learner: option '%s' is missing"):format(name), 3) end
     end

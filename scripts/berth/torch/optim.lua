@@ -11,14 +11,8 @@ return function(torch)
 
   -- Parts that all of them have: names, tensors, the options by name, an array of zeros per kind of state.
   local function begin(class, parameters, options, defaults, kinds)
-    local self = setmetatable({ steps = 0, names = {}, tensors = {} }, class)
-    for name, default in pairs(defaults) do self[name] = default end
-    for name, value in pairs(options or {}) do
-      if defaults[name] == nil then
-        error(("torch.optim: unknown option '%s'%s"):format(tostring(name), known.text(name, defaults)), 3)
-      end
-      self[name] = value
-    end
+    local self = setmetatable(known.over("torch.optim", options, defaults, 4), class)
+    self.steps, self.names, self.tensors = 0, {}, {}
     if type(self.lr) ~= "number" or not (self.lr >= 0 and self.lr < 1e35) then
       error(("torch.optim: lr is %s; a number from 0 on expected"):format(tostring(self.lr)), 3)
     end

@@ -141,14 +141,7 @@ function options.read(given)
   if type(given) ~= "table" then
     error(("train: a table of options expected, got %s"):format(shown(given)), 3)
   end
-  local all = {}
-  for name, default in pairs(options.DEFAULTS) do all[name] = default end
-  for name, value in pairs(given) do
-    if options.DEFAULTS[name] == nil then
-      error(("train: unknown option '%s'%s"):format(tostring(name), known.text(name, options.DEFAULTS)), 3)
-    end
-    all[name] = value
-  end
+  local all = known.over("train", given, options.DEFAULTS, 4)
   for _, name in ipairs { "policy", "problems", "count" } do
     if all[name] == true then error(("train: option '%s' is missing"):format(name), 3) end
   end
