@@ -1,10 +1,15 @@
 -- The command line of an experiment: `--name value` pairs between positional arguments.
 --
---   local line = arguments.parser "compare.lua MODEL.. [--clusters a,b] [--budget SECONDS]"
+--   local line = arguments.parser()
 --   line.read({ ... }, options.models, {
---     ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
---     ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+--     ["--clusters"] = line.list_into(options, "clusters"),
+--     ["--budget"] = line.number_into(options, "budget_s", "--budget"),
 --   })
+--
+-- The comment that an experiment begins with names its arguments in a paragraph of their own, which errors repeat:
+--
+--   --   berth run scripts/experiments/compare.lua MODEL.. [--clusters a,b]
+--   --       [--budget SECONDS]
 
 local berth = require "berth"
 local known = require "berth.known"
@@ -84,17 +89,20 @@ local function head_of(path)
   return table.concat(lines, "\n")
 end
 
--- ARGS    usage  what follows "usage: " in errors: the script's name and arguments
+-- The command line of the script that calls it.
+--
 -- RETURN  table of functions
 --           usage(problem)          raises the problem with the usage
 --           number(text, option)    the number, or raises naming the option
 --           one_of(text, option, names, listed)
 --                                   `text` where `names` has it, or raises with `listed`, how a
 --                                   person would write the names
---           number_into(options, key), text_into(options, key)
---                                   functions of a value for `read`: store it under the key
---           numbers_into(options, key)
---                                   the same for an array of numbers, "a,b,c"
+--           problem(text)           arguments.problem, or raises
+--           number_into(options, key, option), text_into(options, key)
+--                                   functions of a value for `read`: store it under the key; option: its name in
+--                                   errors, where that is not "--key"
+--           numbers_into(options, key), list_into(options, key)
+--                                   the same for an array of numbers or texts, "a,b,c"
 --           folder_into(options, key)
 --                                   the same for a folder, which is made at once
 --           flag_into(options, key) the same for an option without a value, which becomes true
@@ -102,11 +110,14 @@ end
 --           read(given, positional, options)
 --                                   calls options[name](value) for every `--name value` of `given`
 --                                   and appends all else to `positional`; for --help it prints
---                                   the comment that its caller's file begins with, and ends
-function arguments.parser(usage)
-  local line = {}
+--                                   the comment that the script begins with, and ends
+function arguments.parser()
+  local line, script = {}, debug.getinfo(2, "S").source:sub(2)
 
-  function line.usage(problem) error(problem .. "\nusage: " .. usage, 0) end
+  function line.usage(problem)
+    local usage = head_of(script):match "berth run scripts/experiments/(.-)\n\n"
+    error(problem .. "\nusage: " .. usage:gsub("%s+", " "), 0)
+  end
 
   function line.number(text, option)
     return tonumber(text) or line.usage(("%s: number expected, got '%s'"):format(option, text))
@@ -117,8 +128,12 @@ function arguments.parser(usage)
     return text
   end
 
-  function line.number_into(options, key)
-    return function(text) options[key] = line.number(text, "--" .. key) end
+  function line.problem(text)
+    return arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
+  end
+
+  function line.number_into(options, key, option)
+    return function(text) options[key] = line.number(text, option or "--" .. key) end
   end
 
   function line.numbers_into(options, key)
@@ -127,6 +142,10 @@ function arguments.parser(usage)
       for i, item in ipairs(arguments.list(text)) do numbers[i] = line.number(item, "--" .. key) end
       options[key] = numbers
     end
+  end
+
+  function line.list_into(options, key)
+    return function(text) options[key] = arguments.list(text) end
   end
 
   function line.text_into(options, key)
@@ -163,7 +182,7 @@ function arguments.parser(usage)
     while i <= #given do
       local argument = given[i]
       if argument == "--help" then
-        print(head_of(debug.getinfo(2, "S").source:sub(2)))
+        print(head_of(script))
         os.exit(0)
       end
       if argument == "--mix" then  -- of studies and trainings, which look for it themselves

@@ -33,8 +33,7 @@ local options = {
   format = "text",
 }
 
-local line = arguments.parser("baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER] [--seed N] "
-  .. "[--grouping NAME] [--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, options.models, {
   ["--gpus"] = function(text)
     options.gpus = {}

@@ -16,7 +16,7 @@ local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
 local options = { parts = { 12, 16, 20 }, seconds = 60, format = "text" }
-local line = arguments.parser "bound_distance.lua GRAPH:CLUSTER.. [--parts LIST] [--seconds N] [--record FILE] [--format text|markdown]"
+local line = arguments.parser()
 local models = {}
 line.read({ ... }, models, {
   ["--parts"] = line.numbers_into(options, "parts"),
@@ -94,7 +94,7 @@ end
 
 local runs, rows, proven = record.open(options.record), {}, {}
 for _, text in ipairs(models) do
-  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
+  local asked = line.problem(text)
   local whole
   for _, count in ipairs(options.parts) do
     local row = { name = asked.name }

@@ -33,11 +33,9 @@ local tables = require "berth.tables"
 -- 1. The command line.
 
 local options = { graphs = {}, seconds = 1, longer = {}, shares = {}, seeds = 3, threads = 1, format = "text" }
-local line = arguments.parser("compare.lua GRAPH:CLUSTER.. [--policies LIST] [--seconds N] [--longer LIST] "
-  .. "[--shares LIST] [--seeds N] [--groups N] [--threads N] [--same-start] [--bounds] [--record FILE] "
-  .. "[--figures FOLDER] [--format text|csv|markdown]")
+local line = arguments.parser()
 line.read({ ... }, options.graphs, {
-  ["--policies"] = function(text) options.policies = arguments.list(text) end,
+  ["--policies"] = line.list_into(options, "policies"),
   ["--seconds"] = line.number_into(options, "seconds"),
   ["--longer"] = line.numbers_into(options, "longer"),
   ["--shares"] = line.numbers_into(options, "shares"),

@@ -41,16 +41,13 @@ local options = {
   format = "text",
 }
 
-local usage = "corpus.lua FOLDER [--only PATTERN] [--clusters a,b] [--policies a,b] "
-  .. "[--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N] [--figures FOLDER] [--format text|markdown] "
-  .. "[--every N] [--summary]"
-local line = arguments.parser(usage)
+local line = arguments.parser()
 line.read({ ... }, options.folders, {
   ["--summary"] = line.flag_into(options, "summary"),
   ["--only"] = line.text_into(options, "only"),
-  ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
-  ["--policies"] = function(text) options.policies = arguments.list(text) end,
-  ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+  ["--clusters"] = line.list_into(options, "clusters"),
+  ["--policies"] = line.list_into(options, "policies"),
+  ["--budget"] = line.number_into(options, "budget_s", "--budget"),
   ["--seed"] = line.number_into(options, "seed"),
   ["--results"] = line.text_into(options, "results"),
   ["--part"] = function(text)

@@ -48,7 +48,7 @@ end
 -- 2. The command line.
 
 local options = { format = "text" }
-local line = arguments.parser("costs.lua [--deepbench FOLDER] [--pipedream FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, nil, {
   ["--deepbench"] = line.text_into(options, "deepbench"),
   ["--pipedream"] = line.text_into(options, "pipedream"),

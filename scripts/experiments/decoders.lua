@@ -19,16 +19,14 @@ local tables = require "berth.tables"
 
 local options = { models = { "7b:16", "13b:16", "34b:4.5", "70b:4.5" }, prompt = 512, tokens = 16,
                   context = 4096, policy = "auto", budget_s = 20, seed = 0, format = "text" }
-local line = arguments.parser("decoders.lua [--models 7b:16,70b:4.5] [--prompt N] [--tokens N] "
-  .. "[--context N] [--policy NAME] [--budget SECONDS] [--seed N] [--plans FOLDER] [--report FILE] "
-  .. "[--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, nil, {
-  ["--models"] = function(text) options.models = arguments.list(text) end,
+  ["--models"] = line.list_into(options, "models"),
   ["--prompt"] = line.number_into(options, "prompt"),
   ["--tokens"] = line.number_into(options, "tokens"),
   ["--context"] = line.number_into(options, "context"),
   ["--policy"] = line.text_into(options, "policy"),
-  ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+  ["--budget"] = line.number_into(options, "budget_s", "--budget"),
   ["--seed"] = line.number_into(options, "seed"),
   ["--plans"] = line.text_into(options, "plans"),
   ["--report"] = line.text_into(options, "report"),

@@ -32,28 +32,20 @@ local tables = require "berth.tables"
 local options = { models = {}, backend = "cpu", device_options = { devices = 2 }, placements = 50,
                   warm_up = 1, repeats = 24, seed = 1, format = "text" }
 
-local line = arguments.parser("fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu] [--devices N] "
-  .. "[--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N] [--warm-up N] "
-  .. "[--repeats N] [--seed N] [--record FILE] [--figures FOLDER] [--format text|markdown]")
-local function number(name, into, key)
-  return function(text) into[key] = line.number(text, name) end
-end
+local line = arguments.parser()
 line.read({ ... }, options.models, {
-  ["--backend"] = function(text) options.backend = text end,
-  ["--devices"] = number("--devices", options.device_options, "devices"),
-  ["--threads"] = number("--threads", options.device_options, "threads"),
-  ["--bandwidth"] = number("--bandwidth", options.device_options, "bandwidth_bytes_per_s"),
-  ["--latency"] = number("--latency", options.device_options, "latency_us"),
-  ["--placements"] = number("--placements", options, "placements"),
-  ["--warm-up"] = number("--warm-up", options, "warm_up"),
-  ["--repeats"] = number("--repeats", options, "repeats"),
-  ["--seed"] = number("--seed", options, "seed"),
+  ["--backend"] = line.text_into(options, "backend"),
+  ["--devices"] = line.number_into(options.device_options, "devices"),
+  ["--threads"] = line.number_into(options.device_options, "threads"),
+  ["--bandwidth"] = line.number_into(options.device_options, "bandwidth_bytes_per_s", "--bandwidth"),
+  ["--latency"] = line.number_into(options.device_options, "latency_us", "--latency"),
+  ["--placements"] = line.number_into(options, "placements"),
+  ["--warm-up"] = line.number_into(options, "warm_up", "--warm-up"),
+  ["--repeats"] = line.number_into(options, "repeats"),
+  ["--seed"] = line.number_into(options, "seed"),
   ["--record"] = line.text_into(options, "record"),
   ["--figures"] = line.folder_into(options, "figures"),
-  ["--format"] = function(text)
-    options.format = line.one_of(text, "--format", { text = true, markdown = true },
-      "text or markdown")
-  end,
+  ["--format"] = line.format_into(options),
 })
 if #options.models == 0 then
   options.models = { "examples/models/tiny_cnn.onnx", "examples/models/resnet50.onnx",

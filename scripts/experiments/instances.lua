@@ -32,9 +32,8 @@ local UNIT_US = 1000
 local FAMILIES = { "in_trees", "out_trees", "chains", "gaussian", "fft" }
 local options = { files = {}, count = 20, seed = 0, slots = 0, devices = 4, layers = 400, width = 250, nodes = 8,
                   gpus = 8 }
-local line = arguments.parser("instances.lua FOLDER [FILE..] [--families a,b] [--count N] [--seed N] [--slots N] "
-  .. "[--devices N] [--layers N] [--width N] [--nodes N] [--gpus N]")
-local reads = { ["--families"] = function(text) options.families = arguments.list(text) end }
+local line = arguments.parser()
+local reads = { ["--families"] = line.list_into(options, "families") }
 for _, key in ipairs { "count", "seed", "slots", "devices", "layers", "width", "nodes", "gpus" } do
   reads["--" .. key] = line.number_into(options, key)
 end

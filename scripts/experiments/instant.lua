@@ -32,17 +32,15 @@ local tables = require "berth.tables"
 local options = { families = families.names, clusters = { "k80x4", "v100x8" }, graphs = 8, models = {}, seeds = { 1, 2, 3, 4, 5 },
                   policies = { "auto", "instant", "instant:weights=none", "nearest", "heft", "m-etf", "metis" },
                   budgets = { 0.005, 0.01, 0.03, 0.1 }, draws = 300, format = "text" }
-local line = arguments.parser("instant.lua [learn FILE] [--record FILE] [--families LIST] [--clusters LIST] [--graphs N] "
-  .. "[--models LIST] [--policies LIST] [--budgets LIST] [--seeds LIST] [--draws N] [--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 local words = {}
-local function list_into(key) return function(text) options[key] = arguments.list(text) end end
 line.read({ ... }, words, {
   ["--record"] = line.text_into(options, "record"),
-  ["--families"] = list_into "families",
-  ["--clusters"] = list_into "clusters",
+  ["--families"] = line.list_into(options, "families"),
+  ["--clusters"] = line.list_into(options, "clusters"),
   ["--graphs"] = line.number_into(options, "graphs"),
-  ["--models"] = list_into "models",
-  ["--policies"] = list_into "policies",
+  ["--models"] = line.list_into(options, "models"),
+  ["--policies"] = line.list_into(options, "policies"),
   ["--budgets"] = line.numbers_into(options, "budgets"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
   ["--draws"] = line.number_into(options, "draws"),
@@ -181,7 +179,7 @@ for _, cluster in ipairs(options.clusters) do
 end
 local of_models = {}
 for _, text in ipairs(options.models) do
-  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
+  local asked = line.problem(text)
   local cluster = text:match "[^:/]+$"
   if not of_models[cluster] then
     of_models[cluster] = { name = "models, " .. cluster, problems = {} }

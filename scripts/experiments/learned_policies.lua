@@ -21,10 +21,9 @@ local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
 local options = { graphs = {}, policies = { "doppler", "placeto" }, seconds = 20, seeds = 3, format = "text" }
-local line = arguments.parser("learned_policies.lua GRAPH:CLUSTER.. [--policies LIST] [--seconds N] "
-  .. "[--seeds N] [--record FILE] [--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, options.graphs, {
-  ["--policies"] = function(text) options.policies = arguments.list(text) end,
+  ["--policies"] = line.list_into(options, "policies"),
   ["--seconds"] = line.number_into(options, "seconds"),
   ["--seeds"] = line.number_into(options, "seeds"),
   ["--record"] = line.text_into(options, "record"),
@@ -85,7 +84,7 @@ local function variants_of(name)
 end
 
 for _, text in ipairs(options.graphs) do
-  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
+  local asked = line.problem(text)
   local made
   local function problem()
     made = made or asked.problem()

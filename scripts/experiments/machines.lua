@@ -20,8 +20,7 @@ local tables = require "berth.tables"
 
 local options = { bandwidths = { 7.6, 4, 2.5, 1.5, 1, 0.5 }, latencies = { 25, 200 },
                   folder = "examples/models/tf", seed = 0, format = "text" }
-local line = arguments.parser("machines.lua [--bandwidths LIST] [--latencies LIST] [--models FOLDER] "
-  .. "[--save FOLDER] [--figures FOLDER] [--seed N] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, nil, {
   ["--bandwidths"] = line.numbers_into(options, "bandwidths"),
   ["--latencies"] = line.numbers_into(options, "latencies"),

@@ -13,7 +13,7 @@ local berth = require "berth"
 local tables = require "berth.tables"
 
 local options = { folder = "examples/models/tf", format = "text" }
-local line = arguments.parser("memory.lua [--models FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, nil, {
   ["--models"] = line.text_into(options, "folder"),
   ["--format"] = line.format_into(options),

@@ -38,9 +38,7 @@ local PUBLISHED = { ["as published"] = {}, ["as published with one round"] = { r
                     ["as published by the logarithm"] = {} }
 for name in pairs(PUBLISHED) do known[name], known[name .. " untrained"] = true, true end
 local models = {}
-local line = arguments.parser("placeto_curves.lua [MODEL] [--cluster C] [--groups N] [--updates N] "
-  .. "[--samples N] [--from MODEL] [--seed N] [--trainings 'a;b'] [--figures FOLDER] "
-  .. "[--csv FILE] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, models, {
   ["--cluster"] = line.text_into(options, "cluster"),
   ["--groups"] = line.number_into(options, "groups"),

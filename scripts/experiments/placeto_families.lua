@@ -56,27 +56,23 @@ local options = { families = families.names, clusters = { "k80x4", "k80x2" }, gr
                   updates = 2000, own = 300, own_graphs = 8, rnn = 300, ahead = 150, budget = 2, seeds = { 1, 2, 3, 4, 5 },
                   machines = { "k80x2", "k80x4", "p100x4", "2xp100+2xk80", "4xt4" },
                   columns = COLUMNS, variants = {}, held = "test", format = "text" }
-local line = arguments.parser("placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER] [--families a,b] "
-  .. "[--clusters a,b] [--columns a,b] [--groups N] [--train N] [--test N] [--updates N] [--own N] [--own-graphs N] [--rnn N] "
-  .. "[--ahead N] [--machines a,b] [--budget SECONDS] [--seeds 1,2,3] [--variants 'a=1;b=2,c=3'] [--held training|test] [--figures FOLDER] [--csv FILE] "
-  .. "[--format text|markdown]")
+local line = arguments.parser()
 local parts = {}
-local function list_into(key) return function(text) options[key] = arguments.list(text) end end
 line.read({ ... }, parts, {
   ["--record"] = line.text_into(options, "record"),
   ["--checkpoints"] = line.text_into(options, "checkpoints"),
-  ["--families"] = list_into "families",
-  ["--clusters"] = list_into "clusters",
-  ["--columns"] = list_into "columns",
+  ["--families"] = line.list_into(options, "families"),
+  ["--clusters"] = line.list_into(options, "clusters"),
+  ["--columns"] = line.list_into(options, "columns"),
   ["--groups"] = line.number_into(options, "groups"),
   ["--train"] = line.number_into(options, "train"),
   ["--test"] = line.number_into(options, "test"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--own"] = line.number_into(options, "own"),
-  ["--own-graphs"] = function(text) options.own_graphs = line.number(text, "--own-graphs") end,
+  ["--own-graphs"] = line.number_into(options, "own_graphs", "--own-graphs"),
   ["--rnn"] = line.number_into(options, "rnn"),
   ["--ahead"] = line.number_into(options, "ahead"),
-  ["--machines"] = list_into "machines",
+  ["--machines"] = line.list_into(options, "machines"),
   ["--budget"] = line.number_into(options, "budget"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
   ["--variants"] = function(text)

@@ -3,8 +3,8 @@
 -- `--policy placeto` places what it has not seen.
 --
 --   berth run scripts/experiments/placeto_weights.lua FILE [MODEL..] [--clusters a,b] [--families N]
---       [--updates N] [--batch N] [--samples N] [--groups N] [--most-ops N] [--seconds S] [--seed N]
---       [--init W] [--checkpoint FILE]
+--       [--updates N] [--batch N] [--samples N] [--groups N] [--most-ops N] [--seconds S] [--rate R]
+--       [--entropy E] [--seed N] [--init none|FILE] [--checkpoint FILE]
 --
 -- FILE is written at the end. Graphs: the models named, their first dimensions 8 where they are open, and
 -- --families of each generated family (scripts/berth/families); those above --most-ops are left out, and
@@ -29,11 +29,9 @@ local options = { clusters = { "k80x4", "k80x2", "v100x8", "p100x4" }, families 
                   samples = 16, groups = 16, most_ops = 1500, seconds = math.huge, seed = 1, init = "none",
                   rate = 1e-3, entropy = 1e-3, patience = 40, rounds = 400, checkpoint = "" }
 local files = {}
-local line = arguments.parser("placeto_weights.lua FILE [MODEL..] [--clusters a,b] [--families N] [--updates N] "
-  .. "[--batch N] [--samples N] [--groups N] [--most-ops N] [--seconds S] [--rate R] [--entropy E] [--seed N] "
-  .. "[--init none|FILE] [--checkpoint FILE]")
+local line = arguments.parser()
 line.read({ ... }, files, {
-  ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
+  ["--clusters"] = line.list_into(options, "clusters"),
   ["--families"] = line.number_into(options, "families"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--batch"] = line.number_into(options, "batch"),

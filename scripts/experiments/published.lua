@@ -35,13 +35,12 @@ local SAID = { ["1 GPU"] = "gpu", expert = "expert", ["placeto published"] = "pl
 
 local options = { graphs = GRAPHS, forms = FORMS, gpus = { 2, 4 }, seeds = { 1, 2, 3 }, seconds = 30,
   models = "examples/models/tf", format = "text" }
-local line = arguments.parser("published.lua [table] [--record FILE] [--graphs a,b] [--gpus 2,4] [--seeds 1,2,3] "
-  .. "[--forms a,b] [--seconds N] [--models FOLDER] [--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 local parts = {}
 line.read({ ... }, parts, {
   ["--record"] = line.text_into(options, "record"),
-  ["--graphs"] = function(text) options.graphs = arguments.list(text) end,
-  ["--forms"] = function(text) options.forms = arguments.list(text) end,
+  ["--graphs"] = line.list_into(options, "graphs"),
+  ["--forms"] = line.list_into(options, "forms"),
   ["--gpus"] = line.numbers_into(options, "gpus"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
   ["--seconds"] = line.number_into(options, "seconds"),

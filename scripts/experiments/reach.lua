@@ -45,14 +45,13 @@ local TOOLS = { "accelerate", "llama.cpp", "vllm", "deepspeed", "torch-pipelinin
 
 local options = { format = "text", tools = TOOLS }
 local folders = {}
-local line = arguments.parser("reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--cells FILE] "
-  .. "[--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, folders, {
   ["--pairs"] = function(text)
     options.pairs = {}
     for _, number in ipairs(arguments.list(text)) do options.pairs[tonumber(number)] = true end
   end,
-  ["--tools"] = function(text) options.tools = arguments.list(text) end,
+  ["--tools"] = line.list_into(options, "tools"),
   ["--cells"] = line.text_into(options, "cells"),
   ["--format"] = line.format_into(options),
 })

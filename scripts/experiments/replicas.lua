@@ -24,7 +24,7 @@ local ROWS = {
 }
 
 local options = { format = "text", budget = 30 }
-local line = arguments.parser("replicas.lua [--rows 1,2,..] [--budget 30] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, {}, {
   ["--rows"] = function(text)
     options.rows = {}

@@ -42,7 +42,7 @@ local function step_of(text)
   return { us = tonumber(amount) * UNIT[unit], rows = rows, names = names }
 end
 
-local line = arguments.parser "step_pictures.lua OUT.svg TITLE=FILE.svg .."
+local line = arguments.parser()
 local given = {}
 line.read({ ... }, given, {})
 if #given < 2 then line.usage "name a file to write and at least one picture" end

@@ -19,7 +19,7 @@ local ROWS = {
 local KIND = 2 -- behind the host's
 
 local options = { format = "text" }
-local line = arguments.parser "tensor_splits.lua [--format text|markdown]"
+local line = arguments.parser()
 local parts = {}
 line.read({ ... }, parts, { ["--format"] = line.format_into(options) })
 if #parts > 0 then line.usage(("unexpected argument '%s'"):format(parts[1])) end

@@ -29,8 +29,7 @@ local NOISE, ARMS = 0.01, 8
 -- 1. The command line.
 
 local options = { problems = {}, seeds = 3, measurements = 25, alone = 25, moves = 300, format = "text" }
-local line = arguments.parser("tune.lua [MODEL[@DIM=N,..]:CLUSTER ..] [--seeds N] [--measurements N] [--alone N] "
-  .. "[--moves N] [--record FILE] [--format text|markdown]")
+local line = arguments.parser()
 line.read({ ... }, options.problems, {
   ["--seeds"] = line.number_into(options, "seeds"),
   ["--measurements"] = line.number_into(options, "measurements"),

@@ -34,7 +34,7 @@ local options = { graph = "examples/models/tf/nmt_b64.pb.gz", cluster = "k80x2",
   per_controller = 8, groups = 64, mode = "asynchronous", seed = 1, record = "", stop_at = 0,
   format = "text" }
 local parts = {}
-local line = arguments.parser "workers.lua PART.. [--graph FILE] [--seeds N] [--minutes N] [--every SECONDS] ..."
+local line = arguments.parser()
 local known = { ["--counts"] = line.numbers_into(options, "counts"), ["--format"] = line.format_into(options),
   ["--figures"] = line.folder_into(options, "figures") }
 for _, name in ipairs { "seeds", "minutes", "every", "wait", "updates", "hidden", "controllers", "per_controller",

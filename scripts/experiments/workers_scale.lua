@@ -28,8 +28,7 @@ local workers = require "berth.workers"
 
 local options = { counts = { 1, 3, 10, 30, 100, 300, 1000, 3000, 10000 }, measuring = { 0.01, 0.1, 1, 10 },
   per_controller = 8, ahead = 2, ops = 17187, parameters = 112311, days = 2111, seconds = 0, seed = 1, executed = 0, format = "text" }
-local line = arguments.parser("workers_scale.lua [--counts N,N] [--measuring S,S] [--per_controller N] [--ops N] "
-  .. "[--parameters N] [--days N] [--seconds N] [--seed N] [--executed SECONDS] [--figures FOLDER] [--format text|markdown]")
+local line = arguments.parser()
 local parts = {}
 line.read({ ... }, parts, {
   ["--counts"] = line.numbers_into(options, "counts"), ["--measuring"] = line.numbers_into(options, "measuring"),

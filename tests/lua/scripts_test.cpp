@@ -371,8 +371,10 @@ TEST_CASE_FIXTURE(test::HostFixture, "an experiment explains its usage") {
       {{problem, "--format", "xml"}, "--format: text, csv or markdown, got 'xml'"},
   };
   for (const auto& bad : cases) {
-    test::expect_error(ErrorCode::invalid_argument, {bad.message, "usage:"},
-                       [&] { host.run_script(experiment, bad.arguments); });
+    test::expect_error(
+        ErrorCode::invalid_argument,
+        {bad.message, "usage: compare.lua GRAPH:CLUSTER.. [--policies", " [--longer 2,4]"},
+        [&] { host.run_script(experiment, bad.arguments); });
   }
   test::expect_error(ErrorCode::invalid_argument, {"no option 'guess'"}, [&] {
     host.run_script(experiment, {problem, "--policies", "auto:guess=1"});
