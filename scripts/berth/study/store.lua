@@ -174,27 +174,23 @@ end
 -- Takes a run that waits, or whose process is gone, in the order of their numbers.
 --   ARGS    study  id
 --           keys   the keys to choose from, as a set
---   RETURN  { id, number, seed, options, key }; nil where none is left, and then whether another process
---           still runs one
+--   RETURN  { id, number, seed, options, key }; nil where none is left
 function Store:take(study, keys)
   local database, now_s = self.database, os.time()
-  local busy = false
   local run = database:transaction(function()
     for _, row in ipairs(database:rows([[SELECT id, number, key, seed, state, claim, seen_s FROM runs
       WHERE study = ? AND state IN ('waiting', 'running') ORDER BY number]], study)) do
       if keys[row.key] then
-        local mine = row.claim == self.claim
-        if row.state == "waiting" or not mine and abandoned(row.claim, row.seen_s, now_s) then
+        if row.state == "waiting" or row.claim ~= self.claim and abandoned(row.claim, row.seen_s, now_s) then
           database:run([[UPDATE runs SET state = 'running', claim = ?, seen_s = ?, began_s = ?, error = NULL
             WHERE id = ?]], self.claim, now_s, now_s, row.id)
           database:run("DELETE FROM results WHERE run = ?", row.id)
           return row
         end
-        busy = busy or not mine
       end
     end
   end)
-  if not run then return nil, busy end
+  if not run then return nil end
   run.options = self:options(run.id)
   return run
 end

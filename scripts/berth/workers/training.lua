@@ -61,9 +61,8 @@ local function read_lesson(id, payload)
   return { id = id, head = head, lesson = bytes:sub(1, head.lesson) }
 end
 
-local function controller(common, options)
-  local store, prefix, rank = common.joined.store, common.prefix, common.joined.rank
-  local synchronous = options.workers.mode == "synchronous"
+-- The training of a process that has the policy.
+local function begin(common, options)
   train_options.make_policy(options)
   if common.workers > 0 then
     options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
@@ -71,7 +70,13 @@ local function controller(common, options)
     train_options.make_evaluators(options)
   end
   options.policy:prepare(options.problems)
-  local own = course.new(options)
+  return course.new(options)
+end
+
+local function controller(common, options)
+  local store, prefix, rank = common.joined.store, common.prefix, common.joined.rank
+  local synchronous = options.workers.mode == "synchronous"
+  local own = begin(common, options)
   local baselines = store:get(prefix .. "baseline/" .. rank)
   for i, state in ipairs(baselines and notes.read(baselines) or {}) do own.memories[i].baseline.restore(state) end
 
@@ -231,9 +236,8 @@ function Learner:apply(tasks)
   self.measured = record.measured
 end
 
-function Learner:answer(task, dropped)
-  self.store:done(self.prefix .. "gradients", task.id, notes.write { version = self.own.state.update,
-    dropped = dropped or false })
+function Learner:answer(task)
+  self.store:done(self.prefix .. "gradients", task.id, notes.write { version = self.own.state.update })
 end
 
 -- The next message of a controller; nil where none comes for a while.
@@ -249,14 +253,13 @@ function Learner:asynchronous()
   if not task then return end
   local options = self.options
   local bound = options.workers.staleness > 0 and options.workers.staleness or 4 * self.common.controllers
-  local stale = self.own.state.update - task.head.base > bound
-  if stale then
+  if self.own.state.update - task.head.base > bound then
     self:note(task.head)  -- what it measured counts
     self.status:stale()
   else
     self:apply { task }
   end
-  self:answer(task, stale)
+  self:answer(task)
 end
 
 -- Whether a controller that has sent nothing yet is to be waited for.
@@ -273,7 +276,7 @@ function Learner:synchronous()
     if self.stopped then return end
     if task and task.head.base ~= self.own.state.update then
       self.status:stale()
-      self:answer(task, true)
+      self:answer(task)
     elseif task then
       by_rank[task.head.from] = task
     end
@@ -314,15 +317,8 @@ function Learner:tell(last)
 end
 
 local function learner(common, options)
-  train_options.make_policy(options)
-  if common.workers > 0 then
-    options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
-  else
-    train_options.make_evaluators(options)
-  end
-  options.policy:prepare(options.problems)
   local self = setmetatable({ common = common, joined = common.joined, store = common.joined.store,
-    prefix = common.prefix, options = options, own = course.new(options), watched_s = 0,
+    prefix = common.prefix, options = options, own = begin(common, options), watched_s = 0,
     kept_s = 0, restarts = common.joined.store.restarts, stopped = false }, Learner)
   self.status = status.new(common, options.workers)
   course.open_files(self.own)
