@@ -32,6 +32,15 @@ function files.read(path)
   return text
 end
 
+-- The content of a file; nil where it cannot be read, for whatever reason.
+function files.content(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local content = file:read "*a"  -- nil for a folder
+  file:close()
+  return content
+end
+
 -- Opens a file for writing.
 --   ARGS    mode  "w": anew; "a": after what is there
 --   RETURN  table: write(..) texts, which are in the file when it returns; size(); close()

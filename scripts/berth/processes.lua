@@ -1,6 +1,7 @@
 -- Other processes: several runs of a study at once. Linux.
 
 local ffi = require "ffi"
+local files = require "berth.files"
 
 local processes = {}
 
@@ -46,14 +47,6 @@ local TRY_LOCK, TEST_LOCK, EXECUTABLE = 2, 3, 1
 local PROCESSORS_ONLINE = 84
 -- The C library's own types, larger than in any that is in use.
 local OPAQUE_BYTES = 1024
-
-local function content_of(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local content = file:read "*a"
-  file:close()
-  return content
-end
 
 -- An array of C texts that ends with a null; `kept` holds what they point to.
 local function text_array(texts)
@@ -135,7 +128,7 @@ function processes.own_id() return C.getpid() end
 
 -- When a process began, as a text that differs for the next one of its id; nil where there is none.
 function processes.began(pid)
-  local stat = content_of(("/proc/%d/stat"):format(pid))
+  local stat = files.content(("/proc/%d/stat"):format(pid))
   -- The 22nd field; the second, the name, may hold anything up to the last ")".
   local after = stat and stat:match "^.*%) (.*)$"
   if not after or after:sub(1, 1) == "Z" then return nil end
@@ -152,14 +145,14 @@ end
 
 -- This machine: host, processor, processors (how many are online), system, memory_bytes.
 function processes.machine()
-  local cpu = content_of "/proc/cpuinfo" or ""
-  local memory = (content_of "/proc/meminfo" or ""):match "MemTotal:%s*(%d+) kB"
+  local cpu = files.content "/proc/cpuinfo" or ""
+  local memory = (files.content "/proc/meminfo" or ""):match "MemTotal:%s*(%d+) kB"
   return {
     host = processes.host(),
     processor = cpu:match "model name%s*:%s*([^\n]*)" or jit.arch,
     processors = tonumber(C.sysconf(PROCESSORS_ONLINE)),
-    system = (content_of "/proc/sys/kernel/ostype" or jit.os):gsub("%s+$", "") .. " "
-      .. (content_of "/proc/sys/kernel/osrelease" or ""):gsub("%s+$", ""),
+    system = (files.content "/proc/sys/kernel/ostype" or jit.os):gsub("%s+$", "") .. " "
+      .. (files.content "/proc/sys/kernel/osrelease" or ""):gsub("%s+$", ""),
     memory_bytes = memory and tonumber(memory) * 1024,
   }
 end
@@ -283,7 +276,7 @@ end
 -- The last line that says something in a file; nil where there is none.
 function processes.last_line(path)
   local last
-  for line in (content_of(path) or ""):gmatch "[^\n]+" do
+  for line in (files.content(path) or ""):gmatch "[^\n]+" do
     if line:match "%S" then last = line end
   end
   return last
@@ -292,7 +285,7 @@ end
 -- The error of a `berth` whose output is in a file, without where in a script it came from; nil where there is none.
 function processes.error_of(path)
   local found
-  for line in (content_of(path) or ""):gmatch "[^\n]+" do found = line:match "^berth: error: (.*)" or found end
+  for line in (files.content(path) or ""):gmatch "[^\n]+" do found = line:match "^berth: error: (.*)" or found end
   return found
 end
 

@@ -2,6 +2,7 @@
 -- Results of other code are results of another experiment.
 
 local berth = require "berth"
+local content = require("berth.files").content
 local ffi = require "ffi"
 
 local sources = {}
@@ -13,14 +14,6 @@ function sources.hash(text)
   local bytes, hash = ffi.cast("const uint8_t*", text), ffi.new("uint64_t", OFFSET)
   for i = 0, #text - 1 do hash = bit.bxor(hash, ffi.cast("uint64_t", bytes[i])) * PRIME end
   return bit.tohex(hash)
-end
-
-local function content(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read "*a"  -- nil for a folder
-  file:close()
-  return text
 end
 
 -- Hashes by path, as of when this process first looked: an edit after that is not of what ran.

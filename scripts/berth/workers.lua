@@ -9,6 +9,7 @@
 -- has none of them trains alone. A placement is found in the same way by workers.place.
 
 local berth = require "berth"
+local files = require "berth.files"
 local known = require "berth.known"
 local notes = require "berth.notes"
 local processes = require "berth.processes"
@@ -318,12 +319,8 @@ local function shared_secret(place, join_s)
   end
   local until_s = berth.clock() + join_s
   repeat
-    local file = io.open(path)
-    if file then
-      secret = file:read "*a"
-      file:close()
-      if #secret == 64 then return secret end
-    end
+    secret = files.content(path)
+    if secret and #secret == 64 then return secret end
     processes.sleep(0.05)
   until berth.clock() > until_s or berth.should_stop()
   error(("store: rank 0 has not written %s within %g s; start all processes in one folder, or set BERTH_SECRET to the "

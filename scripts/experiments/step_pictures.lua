@@ -11,13 +11,6 @@ local PLOT, ROW, HEAD, LEFT = 900, 12, 26, 60
 local SOURCE_LEFT, SOURCE_PLOT, DEVICE = 150, 900, 24 -- of engine/show/reports/timeline_svg.cpp
 local MERGED = 1.2 -- pixels between bars that become one
 
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
 local UNIT = { us = 1, ms = 1e3, s = 1e6 }
 
 -- Bars by row of a device: { from, to, reduces } in the step's time from 0 to 1.
@@ -51,7 +44,7 @@ local steps, longest = {}, 0
 for _, argument in ipairs(given) do
   local title, path = argument:match "^(.-)=(.*)$"
   if not title then line.usage(("'%s': TITLE=FILE.svg expected"):format(argument)) end
-  local step = step_of(read(path))
+  local step = step_of(files.read(path) or line.usage(("there is no file '%s'"):format(path)))
   step.title = title
   steps[#steps + 1], longest = step, math.max(longest, step.us)
 end

@@ -109,10 +109,8 @@ if parts[1] == "train" then return train_once() end
 -- Trainings in processes of their own --------------------------------------------------------------------
 
 local function children(pid)
-  local file = io.open(("/proc/%d/task/%d/children"):format(pid, pid))
-  local found = {}
-  for child in (file and file:read "*a" or ""):gmatch "%d+" do found[#found + 1] = tonumber(child) end
-  if file then file:close() end
+  local text, found = files.content(("/proc/%d/task/%d/children"):format(pid, pid)) or "", {}
+  for child in text:gmatch "%d+" do found[#found + 1] = tonumber(child) end
   return found
 end
 
@@ -120,9 +118,7 @@ end
 local function stores(pid)
   local found = {}
   for _, child in ipairs(children(pid)) do
-    local file = io.open(("/proc/%d/cmdline"):format(child))
-    local command = file and file:read "*a" or ""
-    if file then file:close() end
+    local command = files.content(("/proc/%d/cmdline"):format(child)) or ""
     if command:find("redis-server", 1, true) then found[#found + 1] = child end
   end
   return found

@@ -27,6 +27,13 @@ check.test("arguments of another type are refused by name", function()
   check.fails("events.csv: argument 2 %(columns%): table expected, got nil", events.csv, folder .. "/a.csv")
 end)
 
+check.test("a content that cannot be read is none", function()
+  files.write(folder .. "/content", "a\0b\n")
+  check.equal(files.content(folder .. "/content"), "a\0b\n")
+  check.equal(files.content(folder .. "/nowhere"), nil)
+  check.equal(files.content(folder), nil)
+end)
+
 check.test("a full disk is told by everything that writes, with the file", function()
   local function told(path, f)
     check.fails("^cannot write '" .. path:gsub("%p", "%%%0") .. "': No space left on device; make room, or name another",
