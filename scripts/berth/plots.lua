@@ -12,6 +12,7 @@
 
 local files = require "berth.files"
 local known = require "berth.known"
+local statistics = require "berth.statistics"
 
 local plots = {}
 
@@ -314,12 +315,6 @@ function plots.distributions(options)
     y = options.y or "share", theme = options.theme, series = series }
 end
 
-local function at(sorted, share)
-  local place = 1 + share * (#sorted - 1)
-  local below = math.floor(place)
-  return sorted[below] + (place - below) * (sorted[math.min(below + 1, #sorted)] - sorted[below])
-end
-
 -- The names below the columns; a long one loses its end, which a tooltip keeps.
 local function column_names(picture, options, names, x_of, width)
   local fits = math.max(3, math.floor(width / 6.5))
@@ -356,7 +351,8 @@ function plots.boxes(options)
   for i, values in ipairs(boxes) do
     if #values > 0 then
       local x, colour = x_of(i), colour_of(i)
-      local first, middle, third = at(values, 0.25), at(values, 0.5), at(values, 0.75)
+      local first, middle, third = statistics.quantile(values, 0.25), statistics.median(values),
+        statistics.quantile(values, 0.75)
       local reach = 1.5 * (third - first)
       local least, most = third, first
       for _, value in ipairs(values) do

@@ -66,20 +66,23 @@ local function drawing(random)
   return dag
 end
 
+-- Tasks below those of a level, so many for each.
+local function level_below(dag, level, branches)
+  local below = {}
+  for _, parent in ipairs(level) do
+    for _ = 1, branches do
+      below[#below + 1] = dag.task()
+      dag.edge(parent, below[#below])
+    end
+  end
+  return below
+end
+
 local function out_tree(random)
   local dag = drawing(random)
   local levels, branches = between(random, 2, 4), between(random, 2, 3)
   local level = { dag.task() }
-  for _ = 1, levels do
-    local below = {}
-    for _, parent in ipairs(level) do
-      for _ = 1, branches do
-        below[#below + 1] = dag.task()
-        dag.edge(parent, below[#below])
-      end
-    end
-    level = below
-  end
+  for _ = 1, levels do level = level_below(dag, level, branches) end
   local sink = dag.task(1e-9)
   for _, leaf in ipairs(level) do dag.edge(leaf, sink, 1e-9) end
   return dag
@@ -135,16 +138,7 @@ function draw.fft(random)
   local dag = drawing(random)
   local points = 2 ^ between(random, 2, 5)
   local level = { dag.task() }
-  while #level < points do
-    local below = {}
-    for _, parent in ipairs(level) do
-      for _ = 1, 2 do
-        below[#below + 1] = dag.task()
-        dag.edge(parent, below[#below])
-      end
-    end
-    level = below
-  end
+  while #level < points do level = level_below(dag, level, 2) end
   local distance = 1
   while distance < points do
     local below = {}
