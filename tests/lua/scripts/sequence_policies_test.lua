@@ -1,17 +1,11 @@
 local berth = require "berth"
 local baselines = require "berth.baselines"
 local check = require "check"
+local files = require "berth.files"
 local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
 local train = require "berth.train"
 local folder = ...
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local content = file:read "*a"
-  file:close()
-  return content
-end
 
 local function pair(memory_bytes)
   return berth.cluster { name = "pair",
@@ -37,9 +31,6 @@ local function chains(count, length, crown)
   return builder:build()
 end
 
-local installed = {}
-for _, plugin in ipairs((berth.plugins())) do installed[plugin.name] = true end
-
 check.test("the best share of a rollout teaches", function()
   local baseline = baselines.quantile { share = 0.5 }
   local out = { {}, {}, {}, {} }
@@ -59,9 +50,7 @@ local function best_share() return baselines.normalised(baselines.quantile { sha
 local ENTROPY = { seq2seq = 0.1, hdp = 0.03 }
 
 for _, name in ipairs { "seq2seq", "hdp" } do
-  if not installed[name] then
-    print(("policy '%s' is not installed: its tests are left out"):format(name))
-  else
+  if check.installed(name) then
     local function options(problem, more)
       local given = {
         policy = berth.policy(name, { hidden = 32, groups = 16, temperature = 1 }),
@@ -148,9 +137,9 @@ for _, name in ipairs { "seq2seq", "hdp" } do
         count = count + 1
         return count == 3
       end }))
-      check.equal(read(broken) == read(straight), false)
+      check.equal(files.read(broken) == files.read(straight), false)
       train.episodes(options(problem, { checkpoint = broken }))
-      check.equal(read(broken) == read(straight), true)
+      check.equal(files.read(broken) == files.read(straight), true)
       check.fails("option 'hidden' is '32' there and '64' here", function()
         berth.policy(name, { hidden = 64, groups = 16, temperature = 1 }):load(broken)
       end)

@@ -3,12 +3,8 @@ local check = require "check"
 local berth = require "berth"
 local folder = ...
 
-local found, torch = pcall(require, "berth.torch")
-if not found then
-  -- A build without LibTorch: one clear error that names what to install.
-  assert(torch:find("libtorch-dev", 1, true), torch)
-  return
-end
+local torch = check.torch()
+if not torch then return end
 local nn, optim = torch.nn, torch.optim
 local function long(values) return torch.tensor(values, { dtype = "int64" }) end
 

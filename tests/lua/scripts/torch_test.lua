@@ -4,12 +4,8 @@ local berth = require "berth"
 local ffi = require "ffi"
 local folder = ...
 
-local found, torch = pcall(require, "berth.torch")
-if not found then
-  -- A build without LibTorch: one clear error that names what to install.
-  assert(torch:find("libtorch-dev", 1, true), torch)
-  return
-end
+local torch = check.torch()
+if not torch then return end
 local nn, optim = torch.nn, torch.optim
 
 -- Arguments for an operation that has no case of its own below, by the kinds of its parameters.

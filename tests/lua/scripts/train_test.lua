@@ -9,13 +9,6 @@ local schedules = require "berth.schedules"
 local train = require "berth.train"
 local folder = ...
 
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local content = file:read "*a"
-  file:close()
-  return content
-end
-
 -- Two chains of `length` ops that never meet, and two equal devices: one chain on each is best.
 local function two_chains(length)
   local builder = berth.graph_builder "chains"
@@ -30,14 +23,6 @@ local function two_chains(length)
     devices = { { name = "d0", kind = "k" }, { name = "d1", kind = "k" } },
     links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e10, latency_us = 1 } } }
   return berth.problem { graph = builder:build(), cluster = cluster }
-end
-
-local function installed(name)
-  for _, plugin in ipairs((berth.plugins())) do
-    if plugin.name == name then return true end
-  end
-  print(("policy '%s' is not installed: its tests are left out"):format(name))
-  return false
 end
 
 check.test("schedules", function()
@@ -124,7 +109,7 @@ check.test("an event file has the records TensorBoard reads", function()
   local log = events.tensorboard(path)
   log.write(3, { reward = 0.5 }, 2)
   log.close()
-  local content = read(path)
+  local content = files.read(path)
   -- By TensorFlow's own writer: length 24, and the masked CRC-32C of these eight bytes.
   check.equal(content:sub(1, 12), "\24\0\0\0\0\0\0\0\163\127\75\34")
   check.equal(content:find("brain.Event:2", 1, true) ~= nil, true)
@@ -139,14 +124,14 @@ check.test("an event file and a table go on after the step that is kept", functi
     log.close()
   end
   write(events.tensorboard(path), 1, 300)
-  local cut = read(path)
+  local cut = files.read(path)
   local file = assert(io.open(path, "wb"))
   file:write(cut:sub(1, -3))  -- killed while it wrote
   file:close()
   write(events.tensorboard(path, 200), 201, 302)
   write(events.tensorboard(straight), 1, 302)
-  check.equal(#read(path), #read(straight))
-  check.equal(read(path):sub(41) == read(straight):sub(41), true)  -- but for when it began, with its checksum
+  check.equal(#files.read(path), #files.read(straight))
+  check.equal(files.read(path):sub(41) == files.read(straight):sub(41), true)  -- but for when it began, with its checksum
 
   local csv, columns = folder .. "/kept.csv", { "update", "reward" }
   local log = events.csv(csv, columns)
@@ -155,7 +140,7 @@ check.test("an event file and a table go on after the step that is kept", functi
   log = events.csv(csv, columns, 2)
   log.write { update = 3, reward = 9 }
   log.close()
-  check.equal(read(csv), "update,reward\n1,0.5\n2,1\n3,9\n")
+  check.equal(files.read(csv), "update,reward\n1,0.5\n2,1\n3,9\n")
 end)
 
 check.test("curves are not written into files of others", function()
@@ -171,15 +156,15 @@ check.test("curves are not written into files of others", function()
       check.fails("theirs.csv is there, and is no curve with the columns update,reward;", events.csv, path,
         { "update", "reward" }, last or nil)
     end
-    check.equal(read(path), content)
+    check.equal(files.read(path), content)
   end
   -- Killed while it wrote the header.
   local path = with("mine.csv", "update,rew")
   events.csv(path, { "update", "reward" }, 0).close()
-  check.equal(read(path), "update,reward\n")
+  check.equal(files.read(path), "update,reward\n")
   path = with("theirs.tfevents", "some words that are no events")
   check.fails("theirs.tfevents is there, and is no file of TensorBoard's events", events.tensorboard, path, 0)
-  check.equal(read(path), "some words that are no events")
+  check.equal(files.read(path), "some words that are no events")
 end)
 
 check.test("a step below 0 is an int64, and is kept", function()
@@ -191,14 +176,14 @@ check.test("a step below 0 is an int64, and is kept", function()
   check.fails("step 0.5; give a whole number", log.write, 0.5, { loss = 1 })
   log.close()
   -- Field 2, a varint, as Protobuf's own library writes it.
-  check.equal(read(path):find("\16" .. ("\255"):rep(9) .. "\1\42", 1, true) ~= nil, true)
-  check.equal(read(path):find("\16\172\2\42", 1, true) ~= nil, true)
-  local whole = #read(path)
+  check.equal(files.read(path):find("\16" .. ("\255"):rep(9) .. "\1\42", 1, true) ~= nil, true)
+  check.equal(files.read(path):find("\16\172\2\42", 1, true) ~= nil, true)
+  local whole = #files.read(path)
   events.tensorboard(path, 300).close()
-  check.equal(#read(path), whole)
+  check.equal(#files.read(path), whole)
   events.tensorboard(path, -1).close()
-  check.equal(read(path):find("\16" .. ("\255"):rep(9), 1, true) ~= nil, true)
-  check.equal(#read(path) < whole, true)
+  check.equal(files.read(path):find("\16" .. ("\255"):rep(9), 1, true) ~= nil, true)
+  check.equal(#files.read(path) < whole, true)
 end)
 
 check.test("a policy that does not learn is refused", function()
@@ -208,7 +193,7 @@ check.test("a policy that does not learn is refused", function()
   check.fails("nothing to learn", function() berth.policy("single"):rollout(two_chains(2)) end)
 end)
 
-if not installed "placeto" then return check.finish() end
+if not check.installed "placeto" then return check.finish() end
 
 check.test("episodes start where they are told to", function()
   local problem = two_chains(4)
@@ -273,9 +258,9 @@ check.test("training that was interrupted goes on bit for bit", function()
     count = count + 1
     return count == 3
   end })
-  check.equal(read(broken) == read(straight), false)
+  check.equal(files.read(broken) == files.read(straight), false)
   train.episodes(options { checkpoint = broken })
-  check.equal(read(broken) == read(straight), true)
+  check.equal(files.read(broken) == files.read(straight), true)
 end)
 
 check.test("a checkpoint is of one reward and one baseline, with what they hold", function()
@@ -305,9 +290,9 @@ end)
 
 check.test("TensorBoard finds what it is given: a folder, or a file of its own name", function()
   train.episodes(options { tensorboard = folder .. "/board/run1.tb", count = 1 })
-  check.equal(#read(folder .. "/board/run1.tb/events.out.tfevents.berth") > 100, true)
+  check.equal(#files.read(folder .. "/board/run1.tb/events.out.tfevents.berth") > 100, true)
   train.episodes(options { tensorboard = folder, count = 1 })
-  check.equal(#read(folder .. "/events.out.tfevents.berth") > 100, true)
+  check.equal(#files.read(folder .. "/events.out.tfevents.berth") > 100, true)
 end)
 
 check.test("a name that is not there is told with the one that was meant", function()
@@ -321,25 +306,25 @@ check.test("a name that is not there is told with the one that was meant", funct
 end)
 
 check.test("a run that was killed leaves each row and each step once", function()
-  local function files(name)
+  local function written_as(name)
     return { checkpoint = folder .. "/" .. name .. ".berth", checkpoint_every = 2,
       csv = folder .. "/" .. name .. ".csv", tensorboard = folder .. "/" .. name .. ".tfevents" }
   end
-  local straight, broken = files "whole", files "killed"
+  local straight, broken = written_as "whole", written_as "killed"
   train.episodes(options(straight))
   broken.progress = function(record) if record.update == 3 then error "killed" end end
   check.fails("killed", train.episodes, options(broken))
   broken.progress = nil
   train.episodes(options(broken))
-  check.equal(read(broken.csv), read(straight.csv))
-  check.equal(#read(broken.tensorboard), #read(straight.tensorboard))
+  check.equal(files.read(broken.csv), files.read(straight.csv))
+  check.equal(#files.read(broken.tensorboard), #files.read(straight.tensorboard))
 end)
 
 check.test("TensorBoard has the greedy runtime, the entropy's weight and each problem's best", function()
   local path = folder .. "/tags.tfevents"
   train.episodes(options { tensorboard = path, count = 2, evaluate_every = 1,
     problems = { two_chains(2), two_chains(3) } })
-  local content = read(path)
+  local content = files.read(path)
   for _, tag in ipairs { "greedy_us", "entropy_weight", "learning_rate", "problem_1/best_us",
     "problem_2/best_us" } do
     check.equal(content:find(tag, 1, true) ~= nil, true)
@@ -396,7 +381,7 @@ check.test("what does not fit is reported as no best", function()
   check.equal({ result.best[1].evaluation.feasible, bests }, { false, { math.huge, math.huge } })
   check.equal(lines[1]:find("best none that fits", 1, true) ~= nil, true)
   for _, name in ipairs { "placeto", "seq2seq", "random", "dp" } do
-    if installed(name) then
+    if check.installed(name) then
       pcall(function()
         return berth.policy(name):place(problem, { budget_s = 0.2, progress = function(us) bests[#bests + 1] = us end })
       end)
@@ -408,7 +393,7 @@ end)
 check.test("a checkpoint of another training is refused with what differs", function()
   local path = folder .. "/other.berth"
   train.episodes(options { checkpoint = path, count = 2 })
-  local before = read(path)
+  local before = files.read(path)
   check.fails("option samples = 4, and here it is 5", train.episodes,
     options { checkpoint = path, samples = 5 })
   check.fails("option seed = 5, and here it is 6", train.episodes,
@@ -454,10 +439,10 @@ check.test("a checkpoint of another training is refused with what differs", func
     evaluators = simulation(1) }).updates, 2)
   refused("one_device_us", berth.problem { graph = chains:graph(), cluster = chains:cluster(), costs = chains:costs(),
     constraints = { { separate = { "op1", "op5" } } } })
-  check.equal(read(path) == before, true)
+  check.equal(files.read(path) == before, true)
   check.equal(train.episodes(options { checkpoint = path, count = 3 }).updates, 3)
   train.episodes(options { checkpoint = path, count = 2, samples = 5, resume = false })
-  check.equal(read(path) == before, false)
+  check.equal(files.read(path) == before, false)
 end)
 
 check.test("a start is one of those that there are, and an evaluation has its own options", function()
@@ -597,7 +582,7 @@ check.test("checkpoints of other shapes, other policies and damaged ones are ref
   check.fails("option 'rounds' is '8' there and '3' here", function()
     berth.policy("placeto", { rounds = 3 }):load(path)
   end)
-  local content = read(path)
+  local content = files.read(path)
   for _, damaged in ipairs { "", content:sub(1, 15), content:sub(1, -2),
     content:sub(1, 60) .. "#" .. content:sub(62), "BERTHCKP" .. ("\255"):rep(30) } do
     local file = assert(io.open(path, "wb"))
@@ -610,7 +595,7 @@ end)
 check.test("a damaged checkpoint of a training says how to train anew", function()
   local path = folder .. "/cut.berth"
   train.episodes(options { checkpoint = path, count = 2 })
-  local content = read(path)
+  local content = files.read(path)
   files.write(path, content:sub(1, -2))
   check.fails("train: %S+cut.berth: it is truncated or damaged; use a whole copy of it, .*; to train anew, delete it, or set "
     .. "resume = false", train.episodes, options { checkpoint = path, count = 3 })
@@ -630,7 +615,7 @@ end)
 check.test("a reward that is no number is named, and nothing is learned or overwritten", function()
   local path = folder .. "/kept.berth"
   train.episodes(options { count = 2, checkpoint = path })
-  local before = read(path)
+  local before = files.read(path)
   check.fails("episode 1, step 3 is nan", function()
     local calls = 0
     train.episodes(options { checkpoint = path, mix = true, reward = function()
@@ -638,14 +623,14 @@ check.test("a reward that is no number is named, and nothing is learned or overw
       return calls == 3 and 0 / 0 or 1
     end })
   end)
-  check.equal(read(path) == before, true)
+  check.equal(files.read(path) == before, true)
   local policy = berth.policy("placeto", { weights = "none" })
   local rollout = policy:rollout(two_chains(2))
   check.fails("1 advantages for 4 decisions", function() policy:update(rollout, { 1 }) end)
 end)
 
 check.test("rewards that tell no episodes apart are told, once", function()
-  if not installed "placeto" then return end
+  if not check.installed "placeto" then return end
   local stderr, said = io.stderr, {}
   io.stderr = { write = function(_, text) said[#said + 1] = text end }
   local function run(reward)

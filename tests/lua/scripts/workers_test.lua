@@ -147,20 +147,12 @@ check.test("an evaluator whose evaluations a function gives", function()
   check.fails("which is not there", berth.evaluator, p, { measures = true })
 end)
 
-local function installed(name)
-  for _, plugin in ipairs((berth.plugins())) do
-    if plugin.name == name then return true end
-  end
-  print(("policy '%s' is not installed: its tests are left out"):format(name))
-  return false
-end
-
 local root = debug.getinfo(1, "S").source:sub(2):gsub("tests/lua/scripts/.*", "")
 local has_torch = pcall(berth.module_file, "torch")
 
 check.test("an update is its gradient and a step by it", function()
   for _, name in ipairs { "placeto", "seq2seq", root .. "examples/lua/placeto.lua" } do
-    if name:find "lua$" and has_torch or not name:find "lua$" and installed(name) then
+    if name:find "lua$" and has_torch or not name:find "lua$" and check.installed(name) then
       local p = problem()
       local function new()
         local options = { weights = "none" }
@@ -255,7 +247,7 @@ check.test("a policy that cannot share its weights says so", function()
 end)
 
 check.test("a process that is alone trains as without workers", function()
-  if not installed "placeto" then return end
+  if not check.installed "placeto" then return end
   local function run(with)
     local policy = berth.policy("placeto", { weights = "none" })
     local result = train.episodes { policy = with and function() return policy end or policy, problems = { problem() },

@@ -2,6 +2,7 @@
 --
 --   check.test("what holds", function() ... end)   runs one test; a failure does not end the rest
 --   check.finish()                                 raises where a test failed, with all messages
+--   check.installed(policy), check.torch()         what a build may lack; see below
 --
 -- Inside a test:
 --   check.equal(actual, expected)                  deep for tables
@@ -52,6 +53,22 @@ function check.fails(pattern, f, ...)
   if type(message) ~= "string" or not message:find(pattern) then
     error("expected an error that matches '" .. pattern .. "', got: " .. tostring(message), 2)
   end
+end
+
+-- Whether a policy is there to be tested.
+function check.installed(name)
+  for _, plugin in ipairs((berth.plugins())) do
+    if plugin.name == name then return true end
+  end
+  print(("policy '%s' is not installed: its tests are left out"):format(name))
+  return false
+end
+
+-- berth.torch; nil in a build without LibTorch, which is told by one clear error that names what to install.
+function check.torch()
+  local found, torch = pcall(require, "berth.torch")
+  if found then return torch end
+  assert(torch:find("libtorch-dev", 1, true), torch)
 end
 
 -- An object that another one holds is free one collection later than that; one that a tensor holds, two.
