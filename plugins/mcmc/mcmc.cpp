@@ -5,7 +5,6 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -110,6 +109,10 @@ class McmcPolicy final : public Policy {
     // The caller keeps the problem alive as long as this call.
     MoveEvaluator moves(std::make_shared<const Simulator>(
         std::shared_ptr<const Problem>(std::shared_ptr<void>(), &problem)));
+    // Only an evaluator that simulates goes from one placement to the next; every other is asked.
+    SuccessiveEvaluator* const counted = evaluator.successive();
+    const std::unique_ptr<Judge> judge =
+        counted != nullptr ? simulating_judge(moves) : asking_judge(evaluator);
     Random random(context.seed);
     std::vector<ChainBest> found;
     double best_us = kCannotRun;
@@ -120,36 +123,19 @@ class McmcPolicy final : public Policy {
       GroupPlacement placement = made_valid(
           problem, evaluator, start_of(problem, evaluator, devices, start, own), context);
       found.push_back(
-          run_chain(moves, problem.groups(), devices, std::move(placement), rules_, own, context));
-      if (found.back().excess_bytes > 0 || found.back().objective_us >= best_us) continue;
-      best_us = found.back().objective_us;
+          run_chain(*judge, problem, devices, std::move(placement), rules_, own, context));
+      const Score score = found.back().score;
+      if (score.excess_bytes > 0 || score.objective_us >= best_us) continue;
+      best_us = score.objective_us;
       if (context.progress) context.progress(best_us, std::to_string(chain + 1) + " chains");
     }
-    if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(moves.work());
-    return repair_placement(problem, evaluator, best_of(problem, evaluator, std::move(found)),
-                            repair_, context);
+    if (counted != nullptr) counted->count(moves.work());
+    const auto best = std::ranges::min_element(
+        found, [](const Score& a, const Score& b) { return better(a, b); }, &ChainBest::score);
+    return repair_placement(problem, evaluator, std::move(best->placement), repair_, context);
   }
 
  private:
-  /// The best by the evaluator's word, which may be a measurement where the chains were simulated.
-  static GroupPlacement best_of(const Problem& problem, Evaluator& evaluator,
-                                std::vector<ChainBest> found) {
-    std::vector<Placement> placements;
-    for (const ChainBest& chain : found) {
-      placements.push_back(problem.groups().expand(chain.placement));
-    }
-    std::vector<Evaluation> evaluations(placements.size());
-    evaluator.evaluate(placements, evaluations);
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < found.size(); ++i) {
-      if (std::tuple(evaluations[i].excess_bytes, evaluations[i].objective_us) <
-          std::tuple(evaluations[best].excess_bytes, evaluations[best].objective_us)) {
-        best = i;
-      }
-    }
-    return std::move(found[best].placement);
-  }
-
   std::vector<Start> starts_;
   std::int64_t chains_;
   ChainRules rules_;
@@ -176,7 +162,7 @@ constexpr OptionSpec kOptions[] = {
 
 }  // namespace
 
-BERTH_PLUGIN(McmcPolicy, "mcmc", "1.0",
-             "Markov chains of single moves on the simulator (FlexFlow's search)", kOptions);
+BERTH_PLUGIN(McmcPolicy, "mcmc", "1.0", "Markov chains of single moves (FlexFlow's search)",
+             kOptions);
 
 }  // namespace berth::policies::mcmc

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::mcmc {
 namespace {
 
@@ -26,14 +28,62 @@ DeviceId other_device(const Problem& problem, const std::vector<DeviceId>& devic
   }
 }
 
+class SimulatingJudge final : public Judge {
+ public:
+  explicit SimulatingJudge(MoveEvaluator& moves) : moves_(moves) {}
+
+  Score start(const Placement& placement) override {
+    moves_.reset(placement);
+    return {moves_.objective_us(), moves_.excess_bytes()};
+  }
+  Score propose(std::span<const Move> moves, double cutoff_us) override {
+    const MoveEvaluator::Candidate candidate = moves_.propose(moves, cutoff_us);
+    if (candidate.rejected) return {kCannotRun, candidate.excess_bytes};
+    return candidate;
+  }
+  void accept() override { moves_.accept(); }
+
+ private:
+  MoveEvaluator& moves_;
+};
+
+class AskingJudge final : public Judge {
+ public:
+  explicit AskingJudge(Evaluator& evaluator) : evaluator_(evaluator) {}
+
+  Score start(const Placement& placement) override {
+    now_ = placement;
+    return evaluator_.evaluate(now_).score();
+  }
+  Score propose(std::span<const Move> moves, double /*cutoff_us*/) override {
+    proposed_ = now_;
+    for (const Move& move : moves) proposed_[at(move.op)] = move.to;
+    return evaluator_.evaluate(proposed_).score();
+  }
+  void accept() override { now_.swap(proposed_); }
+
+ private:
+  Evaluator& evaluator_;
+  Placement now_;
+  Placement proposed_;
+};
+
 }  // namespace
 
-ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
-                    const std::vector<DeviceId>& devices, GroupPlacement start, ChainRules rules,
-                    Random random, const PlaceContext& context) {
-  const Problem& problem = moves.problem();
-  moves.reset(groups.expand(start));
-  ChainBest best{start, moves.objective_us(), moves.excess_bytes()};
+std::unique_ptr<Judge> simulating_judge(MoveEvaluator& moves) {
+  return std::make_unique<SimulatingJudge>(moves);
+}
+
+std::unique_ptr<Judge> asking_judge(Evaluator& evaluator) {
+  return std::make_unique<AskingJudge>(evaluator);
+}
+
+ChainBest run_chain(Judge& judge, const Problem& problem, const std::vector<DeviceId>& devices,
+                    GroupPlacement start, ChainRules rules, Random random,
+                    const PlaceContext& context) {
+  const Groups& groups = problem.groups();
+  Score here = judge.start(groups.expand(start));
+  ChainBest best{start, here};
   GroupPlacement now = std::move(start);
   const std::vector<GroupId> movable = free_groups(problem, devices);
   if (movable.empty()) return best;
@@ -48,22 +98,19 @@ ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
     proposal.clear();
     for (const OpId op : groups.members(group)) proposal.push_back({op, device});
 
-    const bool fits = moves.excess_bytes() == 0;
     const double slack = -std::log1p(-random.uniform()) / rules.beta;
     const double cutoff_us =
-        std::nextafter(moves.objective_us() * (1 + slack), std::numeric_limits<double>::max());
-    const MoveEvaluator::Candidate candidate =
-        moves.propose(proposal, fits ? cutoff_us : std::numeric_limits<double>::infinity());
-    const std::int64_t excess_bytes = moves.excess_bytes();
-    const bool taken =
-        !candidate.rejected &&
-        (candidate.excess_bytes < excess_bytes ||
-         (candidate.excess_bytes == excess_bytes && candidate.objective_us < cutoff_us));
+        std::nextafter(here.objective_us * (1 + slack), std::numeric_limits<double>::max());
+    const Score score = judge.propose(
+        proposal, here.excess_bytes == 0 ? cutoff_us : std::numeric_limits<double>::infinity());
+    const bool taken = score.excess_bytes < here.excess_bytes ||
+                       (score.excess_bytes == here.excess_bytes && score.objective_us < cutoff_us);
     if (!taken) continue;
-    moves.accept();
+    judge.accept();
+    here = score;
     now[group] = device;
-    if (!better(candidate, Score{best.objective_us, best.excess_bytes})) continue;
-    best = {now, candidate.objective_us, candidate.excess_bytes};
+    if (!better(score, best.score)) continue;
+    best = {now, score};
     since_best = 0;
   }
   return best;
