@@ -23,7 +23,6 @@ using StepMemory = simulator::DataflowMemory<decltype(no_log)>;
 template <typename Memory, bool kRecords, bool kBounds>
 struct Watch : Memory {
   static constexpr bool kPauses = true;
-  static constexpr bool kRecording = kRecords;
   static constexpr bool kBounding = kBounds;
   static constexpr bool kRemembers = !std::is_same_v<Memory, simulator::NoObserver>;
   using Memory::Memory;

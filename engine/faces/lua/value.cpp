@@ -201,17 +201,6 @@ std::map<std::string, OptionValue> Value::options() const {
   return result;
 }
 
-std::map<std::string, std::int64_t> Value::integers_by_name(std::int64_t least) const {
-  std::map<std::string, std::int64_t> result;
-  for (const std::string& key : keys()) {
-    lua_pushlstring(L_, key.data(), key.size());
-    lua_rawget(L_, index_);
-    result[key] = Value(L_, lua_gettop(L_), key.c_str(), /*argument=*/0).integer(least);
-    lua_pop(L_, 1);
-  }
-  return result;
-}
-
 void Value::require_table() const {
   if (!is_table()) fail("table");
 }

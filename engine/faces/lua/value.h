@@ -51,9 +51,8 @@ class Value {
   void ids(std::int32_t size, std::int32_t count, std::vector<std::int32_t>& out) const;
   /// A boolean, number or text; a number without fraction is an integer.
   [[nodiscard]] OptionValue option() const;
-  /// A table by name of such values, or of integers.
+  /// A table by name of such values.
   [[nodiscard]] std::map<std::string, OptionValue> options() const;
-  [[nodiscard]] std::map<std::string, std::int64_t> integers_by_name(std::int64_t least) const;
   /// The names of a table whose keys must all be text.
   [[nodiscard]] std::vector<std::string> keys() const;
   void require_table() const;
