@@ -16,39 +16,9 @@ namespace {
 
 static_assert(std::is_same_v<DeviceId, std::int32_t>, "devices are given out as they are");
 
-int32_t end_of(SearchEnd end) {
-  switch (end) {
-    case SearchEnd::done:
-      return BERTH_END_DONE;
-    case SearchEnd::proven:
-      return BERTH_END_PROVEN;
-    case SearchEnd::budget:
-      return BERTH_END_BUDGET;
-    case SearchEnd::cancelled:
-      return BERTH_END_CANCELLED;
-    case SearchEnd::gave_up:
-      return BERTH_END_GAVE_UP;
-  }
-  return BERTH_END_DONE;
-}
-
-int32_t whose_of(Whose whose) {
-  switch (whose) {
-    case Whose::own:
-      return BERTH_WHOSE_OWN;
-    case Whose::passed:
-      return BERTH_WHOSE_PASSED;
-    case Whose::start:
-      return BERTH_WHOSE_START;
-    case Whose::given:
-      return BERTH_WHOSE_GIVEN;
-    case Whose::search:
-      return BERTH_WHOSE_SEARCH;
-    case Whose::repaired:
-      return BERTH_WHOSE_REPAIRED;
-  }
-  return BERTH_WHOSE_NONE;
-}
+// The figures of both enumerations are those of the ABI; what a policy does not learn is nobody's.
+static_assert(static_cast<int32_t>(SearchEnd::gave_up) == BERTH_END_GAVE_UP);
+static_assert(static_cast<int32_t>(Whose::repaired) + 1 == BERTH_WHOSE_REPAIRED);
 
 std::string lines(const std::vector<std::string>& sentences) {
   std::string text;
@@ -159,7 +129,7 @@ berth_status berth_result_summary(const berth_result* result, berth_summary* sum
     known.worst_device = outcome.evaluation.worst_device;
     known.excess_bytes = outcome.evaluation.excess_bytes;
     if (outcome.search) {
-      known.end = end_of(outcome.search->end);
+      known.end = static_cast<int32_t>(outcome.search->end);
       known.evaluations = outcome.search->evaluations;
       known.wall_s = outcome.search->wall_s;
     }
@@ -168,7 +138,7 @@ berth_status berth_result_summary(const berth_result* result, berth_summary* sum
       if (!learned.own.empty()) known.own_us = learned.own_evaluation.objective_us;
       known.best_us = learned.best_evaluation.objective_us;
       if (learned.start) known.start_us = learned.start->objective_us;
-      known.whose = whose_of(learned.whose);
+      known.whose = static_cast<int32_t>(learned.whose) + 1;
     }
     known.transfer_count = static_cast<std::int64_t>(outcome.trace.transfers.size());
     for (const Transfer& transfer : outcome.trace.transfers) {
