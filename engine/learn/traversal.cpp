@@ -9,8 +9,9 @@
 namespace berth {
 namespace {
 
-constexpr Traversal kAll[] = {Traversal::topological, Traversal::reverse, Traversal::breadth_first,
-                              Traversal::depth_first, Traversal::random};
+constexpr std::string_view kNames[] = {"topological", "reverse", "breadth_first", "depth_first",
+                                       "random"};
+static_assert(ends_with(kNames, Traversal::random));
 
 /// Groups that no edge leads to, by number. All others can be reached from them.
 std::vector<GroupId> roots(const Groups& groups) {
@@ -58,23 +59,11 @@ std::vector<GroupId> depth_first(const Groups& groups) {
 }  // namespace
 
 std::string_view traversal_name(Traversal traversal) noexcept {
-  switch (traversal) {
-    case Traversal::topological:
-      return "topological";
-    case Traversal::reverse:
-      return "reverse";
-    case Traversal::breadth_first:
-      return "breadth_first";
-    case Traversal::depth_first:
-      return "depth_first";
-    case Traversal::random:
-      return "random";
-  }
-  return "";
+  return name_of(kNames, traversal);
 }
 
 Traversal traversal_from_name(std::string_view name) {
-  return value_by_name("traversal", name, kAll, traversal_name);
+  return value_by_name<Traversal>("no traversal", name, kNames);
 }
 
 std::vector<GroupId> traversal_order(const Groups& groups, Traversal traversal, Random& random) {

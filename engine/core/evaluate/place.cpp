@@ -17,42 +17,30 @@
 #include "berth/policy.h"
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
+#include "support/enum_name.h"
 #include "support/units.h"
 
 namespace berth {
 
+namespace {
+
+constexpr std::string_view kEnds[] = {"done", "proven", "budget", "cancelled", "gave up"};
+static_assert(ends_with(kEnds, SearchEnd::gave_up));
+
+constexpr std::string_view kWhose[] = {"own", "passed", "start", "given", "search", "repaired"};
+static_assert(ends_with(kWhose, Whose::repaired));
+
+constexpr std::string_view kEfforts[] = {"none", "quick", "strong"};
+static_assert(ends_with(kEfforts, BoundEffort::strong));
+
+}  // namespace
+
 std::string_view search_end_name(SearchEnd end) noexcept {
-  switch (end) {
-    case SearchEnd::done:
-      return "done";
-    case SearchEnd::proven:
-      return "proven";
-    case SearchEnd::budget:
-      return "budget";
-    case SearchEnd::cancelled:
-      return "cancelled";
-    case SearchEnd::gave_up:
-      return "gave up";
-  }
-  return "done";
+  return name_of(kEnds, end);
 }
 
 std::string_view whose_name(Whose whose) noexcept {
-  switch (whose) {
-    case Whose::own:
-      return "own";
-    case Whose::passed:
-      return "passed";
-    case Whose::start:
-      return "start";
-    case Whose::given:
-      return "given";
-    case Whose::search:
-      return "search";
-    case Whose::repaired:
-      return "repaired";
-  }
-  return "own";
+  return name_of(kWhose, whose);
 }
 
 std::string LearnedFigures::source_text() const {
@@ -358,22 +346,14 @@ LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const Pla
   return figures;
 }
 
-constexpr std::string_view kEfforts[] = {"none", "quick", "strong"};
-
 }  // namespace
 
 BoundEffort bound_effort_from_name(std::string_view name) {
-  const auto found = std::find(std::begin(kEfforts), std::end(kEfforts), name);
-  if (found == std::end(kEfforts)) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("no effort for a bound '", name, "'",
-                    known_names(name, {std::begin(kEfforts), std::end(kEfforts)})));
-  }
-  return static_cast<BoundEffort>(found - std::begin(kEfforts));
+  return value_by_name<BoundEffort>("no effort for a bound", name, kEfforts);
 }
 
 std::string_view bound_effort_name(BoundEffort effort) noexcept {
-  return kEfforts[static_cast<std::size_t>(effort)];
+  return name_of(kEfforts, effort);
 }
 
 std::function<bool()> bound_stop(std::function<bool()> asked, double budget_s) {

@@ -1,22 +1,18 @@
 // The ways of grouping by their names.
-#include <array>
-#include <utility>
+#include <string_view>
 
 #include "berth/error.h"
 #include "berth/groups.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "groups/costs_check.h"
+#include "support/enum_name.h"
 
 namespace berth {
 namespace {
 
-constexpr std::array<std::pair<Grouping, std::string_view>, 4> kNames = {{
-    {Grouping::colocation, "colocation"},
-    {Grouping::icml2017, "icml2017"},
-    {Grouping::placeto, "placeto"},
-    {Grouping::balanced, "balanced"},
-}};
+constexpr std::string_view kNames[] = {"colocation", "icml2017", "placeto", "balanced"};
+static_assert(ends_with(kNames, Grouping::balanced));
 
 bool takes_count(Grouping grouping) {
   return grouping == Grouping::placeto || grouping == Grouping::balanced;
@@ -25,20 +21,11 @@ bool takes_count(Grouping grouping) {
 }  // namespace
 
 Grouping grouping_from_name(std::string_view name) {
-  std::vector<std::string> known;
-  for (const auto& [grouping, its_name] : kNames) {
-    if (its_name == name) return grouping;
-    known.emplace_back(its_name);
-  }
-  throw Error(ErrorCode::invalid_argument,
-              cat("no grouping is called '", name, "'", known_names(name, std::move(known))));
+  return value_by_name<Grouping>("no grouping is called", name, kNames);
 }
 
 std::string_view grouping_name(Grouping grouping) noexcept {
-  for (const auto& [known, name] : kNames) {
-    if (known == grouping) return name;
-  }
-  return "unknown";
+  return name_of(kNames, grouping);
 }
 
 std::shared_ptr<const Groups> make_groups(const Graph& graph, const Costs& costs,

@@ -90,24 +90,28 @@ void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) 
   }
 }
 
+constexpr std::string_view kObjectives[] = {"latency", "throughput"};
+static_assert(ends_with(kObjectives, Objective::throughput));
+
+constexpr std::string_view kSemantics[] = {"dataflow", "placeto"};
+static_assert(ends_with(kSemantics, Semantics::placeto));
+
 }  // namespace
 
 Objective objective_from_name(std::string_view name) {
-  static constexpr Objective kAll[] = {Objective::latency, Objective::throughput};
-  return value_by_name("objective", name, kAll, objective_name);
+  return value_by_name<Objective>("no objective", name, kObjectives);
 }
 
 std::string_view objective_name(Objective objective) noexcept {
-  return objective == Objective::latency ? "latency" : "throughput";
+  return name_of(kObjectives, objective);
 }
 
 Semantics semantics_from_name(std::string_view name) {
-  static constexpr Semantics kAll[] = {Semantics::dataflow, Semantics::placeto};
-  return value_by_name("semantics", name, kAll, semantics_name);
+  return value_by_name<Semantics>("no semantics", name, kSemantics);
 }
 
 std::string_view semantics_name(Semantics semantics) noexcept {
-  return semantics == Semantics::dataflow ? "dataflow" : "placeto";
+  return name_of(kSemantics, semantics);
 }
 
 struct Problem::Data {

@@ -1,7 +1,8 @@
-// Values of an enumeration by the names users give them.
+// Names of the values of an enumeration, in its order, and values by the names users give them.
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,19 +12,27 @@
 
 namespace berth {
 
-/// The one of `values` that `text` gives this name. Throws Error(invalid_argument) "no <what>
-/// '<name>'" with the known names.
+/// Whether there is a name for each value up to `last`: what is to be asserted of the names.
 template <typename Enum, std::size_t count>
-[[nodiscard]] Enum value_by_name(const char* what, std::string_view name,
-                                 const Enum (&values)[count],
-                                 std::string_view (*text)(Enum) noexcept) {
-  std::vector<std::string> known;
-  for (const Enum value : values) {
-    if (text(value) == name) return value;
-    known.emplace_back(text(value));
+[[nodiscard]] constexpr bool ends_with(const std::string_view (&)[count], Enum last) noexcept {
+  return count == static_cast<std::size_t>(last) + 1;
+}
+
+template <typename Enum, std::size_t count>
+[[nodiscard]] constexpr std::string_view name_of(const std::string_view (&names)[count],
+                                                 Enum value) noexcept {
+  return names[static_cast<std::size_t>(value)];
+}
+
+/// The value of this name. Throws Error(invalid_argument) "<none> '<name>'" with the known names.
+template <typename Enum, std::size_t count>
+[[nodiscard]] Enum value_by_name(const char* none, std::string_view name,
+                                 const std::string_view (&names)[count]) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
   }
   throw Error(ErrorCode::invalid_argument,
-              cat("no ", what, " '", name, "'", known_names(name, std::move(known))));
+              cat(none, " '", name, "'", known_names(name, {std::begin(names), std::end(names)})));
 }
 
 }  // namespace berth

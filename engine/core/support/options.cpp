@@ -6,23 +6,13 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "support/enum_name.h"
 
 namespace berth {
 namespace {
 
-std::string_view type_name(OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return "true or false";
-    case OptionType::integer:
-      return "an integer";
-    case OptionType::real:
-      return "a number";
-    case OptionType::text:
-      return "text";
-  }
-  return "a value";
-}
+constexpr std::string_view kTypes[] = {"true or false", "an integer", "a number", "text"};
+static_assert(ends_with(kTypes, OptionType::text));
 
 template <typename Number>
 bool parse_number(std::string_view text, Number& number) {
@@ -107,10 +97,10 @@ std::string end_text(double end) {
 /// The values of an option, as the end of a sentence.
 std::string taken_text(const OptionSpec& spec) {
   const std::string allowed = allowed_text(spec);
-  if (allowed.empty()) return std::string(type_name(spec.type));
+  if (allowed.empty()) return std::string(name_of(kTypes, spec.type));
   if (spec.type == OptionType::text) return "one of " + allowed;
   const bool interval = allowed.find(" to ") != std::string::npos;
-  return cat(type_name(spec.type), interval ? " from " : " ", allowed);
+  return cat(name_of(kTypes, spec.type), interval ? " from " : " ", allowed);
 }
 
 }  // namespace
@@ -191,7 +181,7 @@ const Type& typed(const OptionValue& value, std::string_view name) {
   const auto* held = std::get_if<Type>(&value);
   if (held == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                cat("option '", name, "' is declared as ", type_name(type_of(value)),
+                cat("option '", name, "' is declared as ", name_of(kTypes, type_of(value)),
                     " and read as something else; correct the plugin"));
   }
   return *held;

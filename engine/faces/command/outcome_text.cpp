@@ -12,6 +12,7 @@
 #include "berth/tools.h"
 #include "evaluate/next_step.h"
 #include "outcome.h"
+#include "support/enum_name.h"
 #include "support/units.h"
 #include "text_table.h"
 
@@ -139,36 +140,13 @@ std::string transfers_text(const Outcome& outcome) {
                      transfers == 1 ? "" : "s", format_bytes(bytes), time);
 }
 
-std::string reason_text(CriticalStep::Reason reason) {
-  switch (reason) {
-    case CriticalStep::Reason::start:
-      return "first";
-    case CriticalStep::Reason::input:
-      return "its input";
-    case CriticalStep::Reason::device_busy:
-      return "the device";
-    case CriticalStep::Reason::link_busy:
-      return "the link";
-  }
-  return {};
-}
+constexpr std::string_view kReasons[] = {"first", "its input", "the device", "the link"};
+static_assert(ends_with(kReasons, CriticalStep::Reason::link_busy));
 
 /// Why the search ended, as the end of a sentence; nothing where it did all that it does.
-std::string end_text(SearchEnd end) {
-  switch (end) {
-    case SearchEnd::done:
-      break;
-    case SearchEnd::proven:
-      return ", proven best";
-    case SearchEnd::budget:
-      return ", its budget used up";
-    case SearchEnd::cancelled:
-      return ", stopped by you";
-    case SearchEnd::gave_up:
-      return ", which gave up";
-  }
-  return {};
-}
+constexpr std::string_view kEnds[] = {"", ", proven best", ", its budget used up",
+                                      ", stopped by you", ", which gave up"};
+static_assert(ends_with(kEnds, SearchEnd::gave_up));
 
 }  // namespace
 
@@ -224,7 +202,7 @@ std::string outcome_text(const Outcome& outcome) {
         text += fmt::format(", {} ops simulated", format_count(figures.simulated_ops));
       }
       text += fmt::format(", in {}", format_us(outcome.search->wall_s * 1e6));
-      text += end_text(outcome.search->end);
+      text += name_of(kEnds, outcome.search->end);
     }
     text += ")\n";
     // Only for a placement from a file: a search has a note that says so.
@@ -288,7 +266,7 @@ std::string critical_path_text(const Outcome& outcome) {
       what = fmt::format("{} ({})", graph.op_name(step.op), graph.op_type(step.op));
     }
     table.add_row({format_us(step.end_us - step.start_us), format_us(step.start_us), where, what,
-                   reason_text(step.reason)});
+                   std::string(name_of(kReasons, step.reason))});
   }
   return fmt::format("  The step waited for {} ops and transfers in a row; the longest {}:\n",
                      format_count(static_cast<std::int64_t>(steps.size())), shown) +

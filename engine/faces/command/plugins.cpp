@@ -16,6 +16,7 @@
 #include "scripts.h"
 #include "setting_options.h"
 #include "subcommands.h"
+#include "support/enum_name.h"
 #include "text_table.h"
 
 namespace berth::command {
@@ -29,19 +30,8 @@ struct PluginsOptions {
   bool json = false;
 };
 
-const char* type_name(OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return "true|false";
-    case OptionType::integer:
-      return "integer";
-    case OptionType::real:
-      return "number";
-    case OptionType::text:
-      return "text";
-  }
-  return "";
-}
+constexpr std::string_view kTypes[] = {"true|false", "integer", "number", "text"};
+static_assert(ends_with(kTypes, OptionType::text));
 
 std::string list_text(const std::vector<PluginInfo>& plugins) {
   TextTable table({{"kind"}, {"name"}, {"version"}, {"description"}});
@@ -58,15 +48,15 @@ std::string plugin_text(const PluginInfo& plugin) {
   if (plugin.options.empty()) return text + "no options\n";
   TextTable table({{"option"}, {"type"}, {"default"}, {"allowed"}, {"meaning"}});
   for (const PluginInfo::Option& option : plugin.options) {
-    table.add_row({option.name, type_name(option.type), option.default_value, option.allowed,
-                   option.meaning});
+    table.add_row({option.name, std::string(name_of(kTypes, option.type)), option.default_value,
+                   option.allowed, option.meaning});
   }
   return text + "\n" + table.text();
 }
 
 Json option_json(const PluginInfo::Option& option) {
   Json json = {{"name", option.name},
-               {"type", type_name(option.type)},
+               {"type", name_of(kTypes, option.type)},
                {"default", option.default_value},
                {"meaning", option.meaning},
                {"allowed", option.allowed}};

@@ -12,6 +12,7 @@
 #include "berth/support/text.h"
 #include "berth/tools.h"
 #include "evaluate/next_step.h"
+#include "support/enum_name.h"
 #include "support/units.h"
 
 namespace berth {
@@ -48,45 +49,24 @@ std::optional<ChannelId> pacing_channel(const Outcome& outcome) {
 }  // namespace
 
 std::string_view bound_name(Bound bound) noexcept {
-  switch (bound) {
-    case Bound::constraint:
-      return "constraint";
-    case Bound::memory:
-      return "memory";
-    case Bound::communication:
-      return "communication";
-    case Bound::contention:
-      return "contention";
-    case Bound::compute:
-      return "compute";
-    case Bound::order:
-      return "order";
-    case Bound::nothing:
-      break;
-  }
-  return "nothing";
+  static constexpr std::string_view kNames[] = {
+      "constraint", "memory", "communication", "contention", "compute", "order", "nothing"};
+  static_assert(ends_with(kNames, Bound::nothing));
+  return name_of(kNames, bound);
 }
 
 std::string_view bound_text(Bound bound) noexcept {
-  switch (bound) {
-    case Bound::constraint:
-      return "constraints and device kinds: no other device is possible";
-    case Bound::memory:
-      return "memory: the step would be faster with it on a device that has no room for it";
-    case Bound::communication:
-      return "communication: elsewhere the step would wait longer for transfers";
-    case Bound::contention:
-      return "contention: elsewhere the step would wait longer for busy devices";
-    case Bound::compute:
-      return "compute: it would run more slowly elsewhere";
-    case Bound::order:
-      return "order: it would run no more slowly elsewhere, but other ops would run in an order "
-             "that "
-             "takes longer";
-    case Bound::nothing:
-      break;
-  }
-  return "nothing: another device is as good or better";
+  static constexpr std::string_view kTexts[] = {
+      "constraints and device kinds: no other device is possible",
+      "memory: the step would be faster with it on a device that has no room for it",
+      "communication: elsewhere the step would wait longer for transfers",
+      "contention: elsewhere the step would wait longer for busy devices",
+      "compute: it would run more slowly elsewhere",
+      "order: it would run no more slowly elsewhere, but other ops would run in an order that "
+      "takes longer",
+      "nothing: another device is as good or better"};
+  static_assert(ends_with(kTexts, Bound::nothing));
+  return name_of(kTexts, bound);
 }
 
 std::string gap_text(const Outcome& outcome) {
