@@ -14,6 +14,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "layers/module_names.h"
 #include "writers/decoder.h"
 #include "writers/writers.h"
 
@@ -107,16 +108,6 @@ void add_entries(const Tree& tree, Entries& entries) {
 bool is_covered(const std::string& parameter, const Entries& entries) {
   return std::any_of(entries.begin(), entries.end(),
                      [&](const auto& entry) { return parameter.starts_with(entry.first + "."); });
-}
-
-std::vector<std::string> parts_of(const std::string& module) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= module.size();) {
-    const std::size_t end = std::min(module.find('.', begin), module.size());
-    parts.push_back(module.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 /// The one device of some blocks; throws where there are several.
@@ -344,7 +335,7 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
   for (BlockId block = 0; block < blocks.count(); ++block) {
     for (const std::string& module : blocks[block].modules) {
       Tree* node = &root;
-      for (const std::string& part : parts_of(module)) node = &node->child(part);
+      for (const std::string& part : module_parts(module)) node = &node->child(part);
       node->device = device[at(block)];
     }
   }

@@ -34,22 +34,35 @@ ConstraintRule rule(const Graph& graph, Kind kind, const std::vector<OpId>& ops,
   return made;
 }
 
-std::vector<std::string> devices_where(const Cluster& cluster, bool host) {
+/// The names of the devices that `chosen(device)` holds of.
+template <typename Chosen>
+std::vector<std::string> devices_where(const Cluster& cluster, Chosen&& chosen) {
   std::vector<std::string> names;
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    if (cluster.device(d).host == host) names.push_back(cluster.device(d).name);
+    if (chosen(d)) names.push_back(cluster.device(d).name);
   }
   return names;
 }
 
+std::vector<std::string> hosts_of(const Cluster& cluster) {
+  return devices_where(cluster, [&](DeviceId d) { return cluster.device(d).host; });
+}
+
+std::vector<std::string> hosts_for_words(const Cluster& cluster) {
+  std::vector<std::string> hosts = hosts_of(cluster);
+  if (!hosts.empty()) return hosts;
+  throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
+                                          cluster.name(), "' has none"));
+}
+
 /// Neural processors, which have runtimes of their own.
 std::vector<std::string> npus_of(const Cluster& cluster) {
-  std::vector<std::string> names;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    const Device& device = cluster.device(d);
-    if (!device.host && !is_gpu(device)) names.push_back(device.name);
-  }
-  return names;
+  return devices_where(
+      cluster, [&](DeviceId d) { return !cluster.device(d).host && !is_gpu(cluster.device(d)); });
+}
+
+bool is_onnx_mlirs(const Device& device) {
+  return device.kind == "cpu" || device.kind == "nnpa";
 }
 
 /// No op on these devices.
@@ -136,8 +149,7 @@ void needs_accelerator(const Cluster& cluster, std::string_view tool) {
 ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   needs_accelerator(task.cluster, tool);
   ToolRules rules;
-  forbid(rules, devices_where(task.cluster, /*host=*/true),
-         cat("(", tool, " computes on GPUs alone)"));
+  forbid(rules, hosts_of(task.cluster), cat("(", tool, " computes on GPUs alone)"));
   forbid(rules, npus_of(task.cluster), cat("(", tool, " computes on GPUs alone)"));
   return rules;
 }
@@ -217,7 +229,7 @@ ToolRules accelerate(const ToolTask& task) {
   const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
   if (main == kNoDevice) return rules;
   rules.cluster = held_by_hosts(task.cluster, main);
-  std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
+  std::vector<std::string> hosts = hosts_of(task.cluster);
   if (!task.spill || hosts.empty()) {
     forbid(rules, std::move(hosts),
            "(accelerate computes nothing on the host while GPUs hold everything)");
@@ -272,19 +284,12 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
 ToolRules llama(const ToolTask& task) {
   const Blocks blocks(task.graph);
   const Decoder decoder = decoder_of(blocks, "llama.cpp");
-  const std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
-  if (hosts.empty()) {
-    throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
-                                            task.cluster.name(), "' has none"));
-  }
+  const std::vector<std::string> hosts = hosts_for_words(task.cluster);
   ToolRules rules;
   forbid(rules, npus_of(task.cluster), "(llama.cpp knows no neural processor)");
-  std::vector<std::string> beyond;
-  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    if (accelerator_number(task.cluster, d) >= kLlamaShares) {
-      beyond.push_back(task.cluster.device(d).name);
-    }
-  }
+  std::vector<std::string> beyond = devices_where(task.cluster, [&](DeviceId d) {
+    return accelerator_number(task.cluster, d) >= kLlamaShares;
+  });
   if (!beyond.empty()) {
     rules.notes.push_back(
         cat("llama.cpp takes shares of ", kLlamaShares, " GPUs: not of ", join(beyond, 5)));
@@ -333,7 +338,8 @@ ToolRules vllm_rules(const ToolTask& task) {
   }
   ConstraintRule margin;
   margin.kind = Kind::memory_margin;
-  margin.devices = devices_where(task.cluster, /*host=*/false);
+  margin.devices =
+      devices_where(task.cluster, [&](DeviceId d) { return !task.cluster.device(d).host; });
   margin.margin_share = kVllmMargin;
   margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
   rules.constraints.push_back(std::move(margin));
@@ -399,11 +405,8 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
                                                   : room(d) > room(chosen);
     if (better) chosen = d;
   }
-  std::vector<std::string> others;
-  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    if (d != chosen && is_gpu(task.cluster.device(d)))
-      others.push_back(task.cluster.device(d).name);
-  }
+  std::vector<std::string> others = devices_where(
+      task.cluster, [&](DeviceId d) { return d != chosen && is_gpu(task.cluster.device(d)); });
   if (!others.empty()) {
     rules.notes.push_back(cat("a session of ONNX Runtime holds one GPU: ",
                               task.cluster.device(chosen).name, " and the host"));
@@ -415,17 +418,9 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
 
 ToolRules onnx_mlir_rules(const ToolTask& task) {
   ToolRules rules;
-  std::vector<std::string> others;
-  DeviceId known = 0;
-  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    const std::string& kind = task.cluster.device(d).kind;
-    if (kind == "cpu" || kind == "nnpa") {
-      ++known;
-    } else {
-      others.push_back(task.cluster.device(d).name);
-    }
-  }
-  if (known == 0) needs_onnx_mlir(task.graph, task.cluster);
+  std::vector<std::string> others = devices_where(
+      task.cluster, [&](DeviceId d) { return !is_onnx_mlirs(task.cluster.device(d)); });
+  if (others.size() == at(task.cluster.device_count())) needs_onnx_mlir(task.graph, task.cluster);
   forbid(rules, std::move(others), "(onnx-mlir knows the devices cpu and nnpa)");
   return rules;
 }
@@ -436,10 +431,8 @@ ToolRules no_rules(const ToolTask&) {
 
 ToolRules openvino_rules(const ToolTask& task) {
   ToolRules rules;
-  std::vector<std::string> others;
-  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    if (!is_openvinos(task.cluster.device(d))) others.push_back(task.cluster.device(d).name);
-  }
+  std::vector<std::string> others = devices_where(
+      task.cluster, [&](DeviceId d) { return !is_openvinos(task.cluster.device(d)); });
   if (!others.empty()) {
     rules.notes.push_back(
         cat("OpenVINO runs on GPUs and neural processors of Intel, not on ", join(others, 5)));
@@ -483,16 +476,13 @@ void needs_decoder(const Graph& graph, const Cluster& cluster) {
 
 void needs_decoder_and_host(const Graph& graph, const Cluster& cluster) {
   static_cast<void>(decoder_of(Blocks(graph), "llama.cpp"));
-  if (devices_where(cluster, /*host=*/true).empty()) {
-    throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
-                                            cluster.name(), "' has none"));
-  }
+  static_cast<void>(hosts_for_words(cluster));
 }
 
 void needs_onnx_mlir(const Graph&, const Cluster& cluster) {
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
     const Device& device = cluster.device(d);
-    if (device.kind == "cpu" || device.kind == "nnpa") continue;
+    if (is_onnx_mlirs(device)) continue;
     throw Error(ErrorCode::unsupported,
                 cat("onnx-mlir knows the devices cpu and nnpa, and ", device.name, " of machine '",
                     cluster.name(), "' is of kind '", device.kind,
