@@ -11,11 +11,28 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/graph.h"
 
 namespace berth::test {
+
+/// Adds an op and returns its one output.
+inline auto adder(GraphBuilder& builder) {
+  return [&builder](const std::string& name, const char* type, const std::vector<TensorId>& inputs,
+                    std::vector<std::int64_t> shape, DType dtype = DType::f32,
+                    const std::string& colocation = {}) {
+    const OpId made = builder.add_op(name, type);
+    for (const TensorId input : inputs) builder.add_input(made, input);
+    if (!colocation.empty()) builder.set_colocation(made, colocation);
+    TensorInfo info;
+    info.dtype = dtype;
+    info.has_shape = true;
+    info.shape = std::move(shape);
+    return builder.add_output(made, info);
+  };
+}
 
 class TrainingGraph {
  public:
@@ -47,14 +64,7 @@ class TrainingGraph {
   TensorId op(const std::string& name, const char* type, const std::vector<TensorId>& inputs,
               const std::vector<std::int64_t>& shape, DType dtype = DType::f32,
               const std::string& colocation = {}) {
-    const OpId op = builder_.add_op(name, type);
-    for (const TensorId input : inputs) builder_.add_input(op, input);
-    if (!colocation.empty()) builder_.set_colocation(op, colocation);
-    TensorInfo info;
-    info.dtype = dtype;
-    info.has_shape = true;
-    info.shape = shape;
-    return builder_.add_output(op, info);
+    return adder(builder_)(name, type, inputs, shape, dtype, colocation);
   }
   TensorId variable(const std::string& name, const std::vector<std::int64_t>& shape) {
     const TensorId tensor = op(name, "VariableV2", {}, shape, DType::f32, name);

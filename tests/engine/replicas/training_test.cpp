@@ -32,20 +32,6 @@ Names marked(const Graph& graph, const std::vector<bool>& ops) {
   return names;
 }
 
-/// Adds an op of one output.
-auto adder(GraphBuilder& builder) {
-  return [&builder](const char* name, const char* type, const std::vector<TensorId>& inputs,
-                    std::vector<std::int64_t> shape, DType dtype = DType::f32) {
-    const OpId made = builder.add_op(name, type);
-    for (const TensorId input : inputs) builder.add_input(made, input);
-    TensorInfo info;
-    info.dtype = dtype;
-    info.has_shape = true;
-    info.shape = std::move(shape);
-    return builder.add_output(made, info);
-  };
-}
-
 }  // namespace
 
 TEST_CASE("gradients are those before clipping by the global norm; rows of a table are gathered") {
@@ -67,16 +53,7 @@ TEST_CASE("gradients are those before clipping by the global norm; rows of a tab
 TEST_CASE("a statistic of the batch is reduced for its average, and not for the layer") {
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("norm", "tf");
-    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
-                        std::vector<std::int64_t> shape) {
-      const OpId made = builder.add_op(name, type);
-      for (const TensorId input : inputs) builder.add_input(made, input);
-      TensorInfo info;
-      info.dtype = DType::f32;
-      info.has_shape = true;
-      info.shape = std::move(shape);
-      return builder.add_output(made, info);
-    };
+    const auto op = test::adder(builder);
     const TensorId x = op("x", "Placeholder", {}, {b, 100});
     const TensorId average = op("average", "VariableV2", {}, {100});
     const TensorId mean = op("mean", "Mean", {x}, {100});
@@ -94,16 +71,7 @@ TEST_CASE("a statistic of the batch is reduced for its average, and not for the 
 TEST_CASE("a gradient's update is its own variable's, though the norm leads to all") {
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("norm", "tf");
-    const auto op = [&](const std::string& name, const char* type, std::vector<TensorId> inputs,
-                        std::vector<std::int64_t> shape) {
-      const OpId made = builder.add_op(name, type);
-      for (const TensorId input : inputs) builder.add_input(made, input);
-      TensorInfo info;
-      info.dtype = DType::f32;
-      info.has_shape = true;
-      info.shape = std::move(shape);
-      return builder.add_output(made, info);
-    };
+    const auto op = test::adder(builder);
     const TensorId x = op("x", "Placeholder", {}, {b, 100});
     std::vector<TensorId> variables, gradients, norms;
     for (const char* const name : {"u", "v", "w"}) {
@@ -132,7 +100,7 @@ TEST_CASE("what leads to a sum over the batch reads each replica's own") {
   // As gradients of broadcast sums have it: the shape of one gradient says how another is summed.
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("shapes", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const TensorId x = op("x", "Placeholder", {}, {b, 100});
     const TensorId v = op("v", "VariableV2", {}, {100});
     const TensorId w = op("w", "VariableV2", {}, {100});
@@ -153,7 +121,7 @@ TEST_CASE("rows of a mean are gathered after they are divided by the batch's siz
   // Before it they would be weighted twice: by the share, and by what each replica divides by.
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("mean", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const TensorId ids = op("ids", "Placeholder", {}, {b}, DType::i64);
     const TensorId x = op("x", "Placeholder", {}, {b, 8});
     const TensorId table = op("table", "VariableV2", {}, {50, 8});
@@ -177,7 +145,7 @@ namespace {
 /// A number that the frontend knows, as the size of the batch.
 TensorId known(GraphBuilder& builder, const char* name, const std::vector<TensorId>& inputs,
                double number, DType dtype = DType::f32) {
-  const TensorId tensor = adder(builder)(name, "Prod", inputs, {}, dtype);
+  const TensorId tensor = test::adder(builder)(name, "Prod", inputs, {}, dtype);
   builder.set_attribute(builder.op_count() - 1, std::string(ops::kKnownNumber), number);
   return tensor;
 }
@@ -194,7 +162,7 @@ Names sums(const Graph& graph, const Training& training) {
 /// y = x w, its gradient divided by the batch's size or not, and w's own norm beside it.
 std::shared_ptr<const Graph> loss_of(std::int64_t b, bool mean) {
   GraphBuilder builder("loss", "tf");
-  const auto op = adder(builder);
+  const auto op = test::adder(builder);
   const TensorId x = op("x", "Placeholder", {}, {b, 8});
   const TensorId w = op("w", "VariableV2", {}, {8, 8});
   const TensorId shape = op("shape", "Shape", {x}, {2}, DType::i32);
@@ -225,7 +193,7 @@ TEST_CASE("gradients of a sum are added, and before what counts once") {
 TEST_CASE("a loop's gradients are sums where those of what it gives are") {
   const auto graph = [](std::int64_t b, bool mean) {
     GraphBuilder builder("loop", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const auto loop = [&](const char* name, const std::vector<TensorId>& inputs) {
       const TensorId first = op(name, "StatelessWhile", inputs, {b, 8});
       TensorInfo info;
@@ -260,7 +228,7 @@ TEST_CASE("a loop's gradients are sums where those of what it gives are") {
 TEST_CASE("counters have the samples of all replicas, and what no sample changes is nobody's") {
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("counters", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const TensorId x = op("x", "Placeholder", {}, {b, 8});
     const TensorId seen = op("seen", "VariableV2", {}, {}, DType::i64);
     const TensorId right = op("right", "VariableV2", {}, {}, DType::i32);
@@ -286,7 +254,7 @@ TEST_CASE("counters have the samples of all replicas, and what no sample changes
 TEST_CASE("rows of one number are gathered before an optimizer adds them up") {
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("unique", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const TensorId fed = op("fed", "Placeholder", {}, {b}, DType::i64);
     const TensorId ids = op("ids", "Reshape", {fed}, {b}, DType::i64);
     const TensorId x = op("x", "Placeholder", {}, {b, 8});
@@ -313,7 +281,7 @@ TEST_CASE("rows of one number are gathered before an optimizer adds them up") {
 TEST_CASE("samples that meet on the way to a gradient are named") {
   const auto graph = [](std::int64_t b, const char* kind) {
     GraphBuilder builder("meeting", "tf");
-    const auto op = adder(builder);
+    const auto op = test::adder(builder);
     const std::string meet(kind);
     const TensorId x = op("x", "Placeholder", {}, {b, 8});
     const TensorId w = op("w", "VariableV2", {}, {8});
@@ -349,7 +317,7 @@ namespace {
 /// `updates` does not say otherwise, the gradients; else the parameters anew.
 std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates) {
   GraphBuilder builder(updates ? "updates" : "gradients", "onnx");
-  const auto op = adder(builder);
+  const auto op = test::adder(builder);
   const auto parameter = [&](std::vector<std::int64_t> shape) {
     TensorInfo info;
     info.dtype = DType::f32;
