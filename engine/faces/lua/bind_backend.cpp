@@ -12,18 +12,10 @@ MeasureOptions read_measure_options(const State& state, Fields& fields) {
   MeasureOptions options;
   options.should_stop = state.should_stop;
   constexpr std::int64_t kMost = 1'000'000;
-  if (const Value warm_up = fields.get("warm_up"); warm_up.present()) {
-    options.warm_up = static_cast<int>(warm_up.integer(0, kMost));
-  }
-  if (const Value repeats = fields.get("repeats"); repeats.present()) {
-    options.repeats = static_cast<int>(repeats.integer(1, kMost));
-  }
-  if (const Value precision = fields.get("precision"); precision.present()) {
-    options.precision = precision.number();
-  }
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
+  fields.read("warm_up", options.warm_up, 0, kMost);
+  fields.read("repeats", options.repeats, 1, kMost);
+  fields.read("precision", options.precision);
+  fields.read("seed", options.seed, 0);
   return options;
 }
 
@@ -40,10 +32,6 @@ int make_program(Call& call) {
   return 2;
 }
 
-int graph(Call& call) {
-  return call.object(call.self<const Program>()->graph);
-}
-
 int make_backend(Call& call) {
   const std::string name = call.argument(1, "name").text();
   OptionTexts options;
@@ -51,24 +39,12 @@ int make_backend(Call& call) {
   return call.made(std::shared_ptr<Backend>(call.state.engine.make_backend(name, options)));
 }
 
-int cluster(Call& call) {
-  return call.object(call.self<Backend>()->cluster());
-}
-
-int description(Call& call) {
-  return call.text(call.self<Backend>()->description());
-}
-
 int cannot_run(Call& call) {
   const auto program = call.argument(1, "program").object<const Program>();
-  lua_newtable(call.L);
-  int i = 0;
-  for (const Obstacle& obstacle : call.self<Backend>()->cannot_run(*program)) {
-    lua_newtable(call.L);
+  push_records(call.L, call.self<Backend>()->cannot_run(*program), [&](const Obstacle& obstacle) {
     set_id(call.L, "op", obstacle.op);
     set_text(call.L, "reason", obstacle.reason);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  });
   return 1;
 }
 
@@ -77,9 +53,7 @@ int open(Call& call) {
   const auto program = call.argument(1, "program").object<const Program>();
   Fields fields = call.options(2);
   SessionOptions options;
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
+  fields.read("seed", options.seed, 0);
   if (const Value problem = fields.get("problem"); problem.present()) {
     options.priorities_us = priorities_us(problem.object<ProblemObject>()->problem());
   }
@@ -129,12 +103,10 @@ int measure_placement(Call& call) {
   set_number(call.L, "interval_us", found.interval_us);
   set_number(call.L, "min_us", found.min_us);
   set_number(call.L, "max_us", found.max_us);
-  push_numbers(call.L, found.steps_us);
-  lua_setfield(call.L, -2, "steps_us");
+  set_numbers(call.L, "steps_us", found.steps_us);
   push_integers(call.L, found.peak_bytes);
   lua_setfield(call.L, -2, "peak_bytes");
-  push_texts(call.L, found.notes);
-  lua_setfield(call.L, -2, "notes");
+  set_texts(call.L, "notes", found.notes);
   push_trace(call.L, found.step.trace);
   lua_setfield(call.L, -2, "trace");
   return 1;
@@ -146,15 +118,9 @@ int verify_placement(Call& call) {
   Fields fields = call.options(2);
   VerifyOptions options;
   options.should_stop = call.state.should_stop;
-  if (const Value tolerance = fields.get("relative_tolerance"); tolerance.present()) {
-    options.relative_tolerance = tolerance.number();
-  }
-  if (const Value tolerance = fields.get("absolute_tolerance"); tolerance.present()) {
-    options.absolute_tolerance = tolerance.number();
-  }
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
+  fields.read("relative_tolerance", options.relative_tolerance);
+  fields.read("absolute_tolerance", options.absolute_tolerance);
+  fields.read("seed", options.seed, 0);
   fields.finish();
   const Verification found = verify(*self->backend, *self->session, placement, options);
   std::vector<std::string> differences;
@@ -167,10 +133,10 @@ int verify_placement(Call& call) {
 }
 
 constexpr Binding kProgramFunctions[] = {{"berth.program", &make_program}};
-constexpr Binding kProgramMethods[] = {{"program:graph", &graph}};
+constexpr Binding kProgramMethods[] = {{"program:graph", &getter<&Program::graph>}};
 constexpr Binding kBackendFunctions[] = {{"berth.backend", &make_backend}};
-constexpr Binding kBackendMethods[] = {{"backend:cluster", &cluster},
-                                       {"backend:description", &description},
+constexpr Binding kBackendMethods[] = {{"backend:cluster", &getter<&Backend::cluster>},
+                                       {"backend:description", &getter<&Backend::description>},
                                        {"backend:cannot_run", &cannot_run},
                                        {"backend:open", &open}};
 constexpr Binding kSessionMethods[] = {{"session:profile", &profile_program},

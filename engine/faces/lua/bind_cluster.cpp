@@ -12,10 +12,6 @@
 namespace berth::lua {
 namespace {
 
-double number_or(const Value& value, double missing) {
-  return value.present() ? value.number() : missing;
-}
-
 /// Reads one table per entry of the list; `read(fields)` takes its fields.
 template <typename Read>
 void each_table(lua_State* L, const Value& list, const char* name, Read&& read) {
@@ -60,14 +56,12 @@ DeviceOps read_runs(lua_State* L, const Value& table) {
 void push_runs(lua_State* L, const DeviceOps& runs) {
   lua_newtable(L);
   if (!runs.types.empty()) {
-    push_texts(L, runs.types);
-    lua_setfield(L, -2, "types");
+    set_texts(L, "types", runs.types);
   }
   if (runs.dtypes.empty()) return;
   std::vector<std::string> names;
   for (const DType dtype : runs.dtypes) names.emplace_back(dtype_name(dtype));
-  push_texts(L, names);
-  lua_setfield(L, -2, "dtypes");
+  set_texts(L, "dtypes", names);
 }
 
 Device read_device(lua_State* L, Fields& fields) {
@@ -78,14 +72,14 @@ Device read_device(lua_State* L, Fields& fields) {
     const bool unlimited = memory.number() == std::numeric_limits<double>::infinity();
     device.memory_bytes = unlimited ? kNoLimit : memory.integer(0);
   }
-  device.flops = number_or(fields.get("flops"), 0);
-  device.flops_16 = number_or(fields.get("flops_16"), 0);
-  device.flops_8 = number_or(fields.get("flops_8"), 0);
-  device.flops_64 = number_or(fields.get("flops_64"), 0);
-  device.memory_bandwidth = number_or(fields.get("memory_bandwidth"), 0);
-  device.op_overhead_us = number_or(fields.get("op_overhead_us"), 0);
-  device.multiprocessors = number_or(fields.get("multiprocessors"), 0);
-  if (const Value host = fields.get("host"); host.present()) device.host = host.boolean();
+  fields.read("flops", device.flops);
+  fields.read("flops_16", device.flops_16);
+  fields.read("flops_8", device.flops_8);
+  fields.read("flops_64", device.flops_64);
+  fields.read("memory_bandwidth", device.memory_bandwidth);
+  fields.read("op_overhead_us", device.op_overhead_us);
+  fields.read("multiprocessors", device.multiprocessors);
+  fields.read("host", device.host);
   if (const Value runs = fields.get("runs"); runs.present()) device.runs = read_runs(L, runs);
   return device;
 }
@@ -95,12 +89,10 @@ LinkSpec read_link(Fields& fields) {
   link.src = fields.get("src").text();
   link.dst = fields.get("dst").text();
   link.bandwidth_bytes_per_s = fields.get("bandwidth_bytes_per_s").number();
-  link.latency_us = number_or(fields.get("latency_us"), 0);
-  if (const Value shares = fields.get("shares"); shares.present()) link.shares = shares.texts();
-  if (const Value parallel = fields.get("parallel"); parallel.present()) {
-    link.parallel = parallel.boolean();
-  }
-  if (const Value us = fields.get("receiver_us"); us.present()) link.receiver_us = us.number();
+  fields.read("latency_us", link.latency_us);
+  fields.read("shares", link.shares);
+  fields.read("parallel", link.parallel);
+  fields.read("receiver_us", link.receiver_us);
   return link;
 }
 
@@ -130,27 +122,16 @@ int make(Call& call) {
 }
 
 int presets(Call& call) {
-  lua_newtable(call.L);
-  int i = 0;
-  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
-    lua_newtable(call.L);
+  push_records(call.L, Cluster::presets(), [&](const Cluster::PresetInfo& preset) {
     set_text(call.L, "name", preset.name);
     set_text(call.L, "description", preset.description);
     set_text(call.L, "source", preset.source);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  });
   return 1;
 }
 
 DeviceId device_of(const Call& call, const Cluster& cluster, int argument, const char* name) {
   return call.argument(argument, name).id(cluster.device_count());
-}
-
-int name(Call& call) {
-  return call.text(call.self<const Cluster>()->name());
-}
-int device_count(Call& call) {
-  return call.integer(call.self<const Cluster>()->device_count());
 }
 
 int device(Call& call) {
@@ -208,8 +189,7 @@ int route(Call& call) {
   set_text(call.L, "dst", cluster->device(device_of(call, *cluster, 2, "dst")).name);
   set_number(call.L, "bandwidth_bytes_per_s", route.bandwidth_bytes_per_s);
   set_number(call.L, "latency_us", route.latency_us);
-  push_texts(call.L, channels);
-  lua_setfield(call.L, -2, "shares");
+  set_texts(call.L, "shares", channels);
   // As a link says it, so that a machine can be made of routes.
   set_boolean(call.L, "parallel", route.parallel && !route.receiver_us);
   if (route.receiver_us) set_number(call.L, "receiver_us", *route.receiver_us);
@@ -230,8 +210,8 @@ int save(Call& call) {
 
 constexpr Binding kFunctions[] = {{"berth.cluster", &make}, {"berth.cluster_presets", &presets}};
 constexpr Binding kMethods[] = {
-    {"cluster:name", &name},
-    {"cluster:device_count", &device_count},
+    {"cluster:name", &getter<&Cluster::name>},
+    {"cluster:device_count", &getter<&Cluster::device_count>},
     {"cluster:device", &device},
     {"cluster:find", &find},
     {"cluster:kinds", &kinds},

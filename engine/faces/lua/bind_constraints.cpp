@@ -13,17 +13,10 @@ namespace berth::lua {
 
 int problem_separations(Call& call) {
   const auto self = call.self<ProblemObject>();
-  lua_newtable(call.L);
-  int i = 0;
-  for (const Problem::Separation& each : self->problem().separations()) {
-    lua_createtable(call.L, static_cast<int>(each.parts.size()), 0);
-    int part = 0;
-    for (const std::vector<GroupId>& groups : each.parts) {
-      push_ids(call.L, groups);
-      lua_rawseti(call.L, -2, ++part);
-    }
-    lua_rawseti(call.L, -2, ++i);
-  }
+  push_array(call.L, self->problem().separations(), [&](const Problem::Separation& each) {
+    push_array(call.L, each.parts,
+               [&](const std::vector<GroupId>& groups) { push_ids(call.L, groups); });
+  });
   return 1;
 }
 

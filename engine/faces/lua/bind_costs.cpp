@@ -52,10 +52,6 @@ int make(Call& call) {
   return 2;
 }
 
-int source(Call& call) {
-  return call.text(call.self<const Costs>()->source());
-}
-
 /// Kinds are ids of a cluster's own; a script has their position in cluster:kinds().
 int op_us(Call& call) {
   const auto costs = call.self<const Costs>();
@@ -79,7 +75,7 @@ int save(Call& call) {
 }
 
 constexpr Binding kFunctions[] = {{"berth.costs", &make}};
-constexpr Binding kMethods[] = {{"costs:source", &source},
+constexpr Binding kMethods[] = {{"costs:source", &getter<&Costs::source>},
                                 {"costs:op_us", &op_us},
                                 {"costs:workspace_bytes", &workspace_bytes},
                                 {"costs:save", &save}};

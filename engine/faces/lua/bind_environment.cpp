@@ -33,13 +33,9 @@ Observation::Observation(const Problem& problem, const Observer& observer, std::
 
 Seen read_seen(Fields& fields) {
   Seen seen;
-  if (const Value groups = fields.get("groups"); groups.present()) seen.groups = groups.texts();
-  if (const Value devices = fields.get("devices"); devices.present()) {
-    seen.devices = devices.texts();
-  }
-  if (const Value ahead = fields.get("look_ahead"); ahead.present()) {
-    seen.look_ahead = ahead.boolean();
-  }
+  fields.read("groups", seen.groups);
+  fields.read("devices", seen.devices);
+  fields.read("look_ahead", seen.look_ahead);
   return seen;
 }
 
@@ -180,8 +176,7 @@ int done(Call& call) {
 }
 
 int episodes(Call& call) {
-  return call.integer(
-      static_cast<std::int64_t>(call.self<EnvironmentObject>()->running().episode_count()));
+  return call.value(call.self<EnvironmentObject>()->running().episode_count());
 }
 
 const Environment::Episode& episode_of(const Call& call, const EnvironmentObject& self) {
@@ -203,7 +198,7 @@ int placement(Call& call) {
 }
 
 int problem_count(Call& call) {
-  return call.integer(static_cast<std::int64_t>(call.self<EnvironmentObject>()->problems().size()));
+  return call.value(call.self<EnvironmentObject>()->problems().size());
 }
 
 std::size_t problem_index(const Call& call, const EnvironmentObject& self) {
@@ -255,8 +250,7 @@ int features(Call& call) {
   const auto push_list = [&](const std::vector<ObservationFeature>& list) {
     lua_newtable(call.L);
     for (const ObservationFeature& each : list) {
-      call.text(each.meaning);
-      lua_setfield(call.L, -2, std::string(each.name).c_str());
+      set_text(call.L, std::string(each.name).c_str(), each.meaning);
     }
   };
   push_list(group_features());

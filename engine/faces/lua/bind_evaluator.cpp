@@ -25,9 +25,7 @@ int make(Call& call) {
   const auto problem = call.argument(1, "problem").object<ProblemObject>();
   Fields fields = call.options(2);
   int threads = call.state.threads;
-  if (const Value value = fields.get("threads"); value.present()) {
-    threads = static_cast<int>(value.integer(0, kMaxThreads));
-  }
+  fields.read("threads", threads, 0, kMaxThreads);
   const Value executing = fields.get("session");
   const MeasureOptions measure = read_measure_options(call.state, fields);
   const Value evaluate = fields.get("evaluate");
@@ -63,15 +61,10 @@ int make(Call& call) {
   return call.made(std::move(object));
 }
 
-int problem(Call& call) {
-  return call.object(call.self<EvaluatorObject>()->problem);
-}
-
-int evaluations(Call& call) {
-  return call.integer(call.self<EvaluatorObject>()->get().evaluations());
-}
-int simulated_ops(Call& call) {
-  return call.integer(call.self<EvaluatorObject>()->get().simulated_ops());
+/// A method that only returns what the evaluator gives.
+template <auto member>
+int evaluator_getter(Call& call) {
+  return call.value(std::invoke(member, call.self<EvaluatorObject>()->get()));
 }
 
 /// Evaluates the placement of an argument into self.results[0].
@@ -118,24 +111,17 @@ int batch(Call& call) {
   }
   evaluator.evaluate(std::span<const Placement>(self->placements.data(), count),
                      std::span(self->results.data(), count));
-  lua_createtable(call.L, static_cast<int>(count), 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    push_evaluation(call.L, self->results[i]);
-    lua_rawseti(call.L, -2, static_cast<int>(i) + 1);
-  }
+  push_array(call.L, std::span(self->results.data(), count),
+             [&](const Evaluation& result) { push_evaluation(call.L, result); });
   return 1;
-}
-
-int measures(Call& call) {
-  return call.boolean(call.self<EvaluatorObject>()->get().measures());
 }
 
 constexpr Binding kFunctions[] = {{"berth.evaluator", &make}};
 constexpr Binding kMethods[] = {
-    {"evaluator:measures", &measures},
-    {"evaluator:problem", &problem},
-    {"evaluator:evaluations", &evaluations},
-    {"evaluator:simulated_ops", &simulated_ops},
+    {"evaluator:measures", &evaluator_getter<&Evaluator::measures>},
+    {"evaluator:problem", &getter<&EvaluatorObject::problem>},
+    {"evaluator:evaluations", &evaluator_getter<&Evaluator::evaluations>},
+    {"evaluator:simulated_ops", &evaluator_getter<&Evaluator::simulated_ops>},
     {"evaluator:evaluate", &evaluate},
     {"evaluator:evaluate_into", &evaluate_into},
     {"evaluator:batch", &batch},

@@ -29,37 +29,12 @@ int prune_graph(Call& call) {
   return call.made(prune(*graph, fetches.present() ? fetches.texts() : std::vector<std::string>{}));
 }
 
-int name(Call& call) {
-  return call.text(call.self<const Graph>()->name());
-}
-int dialect(Call& call) {
-  return call.text(call.self<const Graph>()->dialect());
-}
-int op_count(Call& call) {
-  return call.integer(call.self<const Graph>()->op_count());
-}
-int tensor_count(Call& call) {
-  return call.integer(call.self<const Graph>()->tensor_count());
-}
-int edge_count(Call& call) {
-  return call.integer(call.self<const Graph>()->edge_count());
-}
-int total_param_bytes(Call& call) {
-  return call.integer(call.self<const Graph>()->total_param_bytes());
-}
-
 int shared_parameters(Call& call) {
   const auto graph = call.self<const Graph>();
-  lua_newtable(call.L);
-  int i = 0;
-  for (const Graph::SharedParameter& each : graph->shared_parameters()) {
-    lua_createtable(call.L, 0, 2);
-    lua_pushnumber(call.L, static_cast<lua_Number>(each.bytes));
-    lua_setfield(call.L, -2, "bytes");
-    push_ids(call.L, each.consumers);
-    lua_setfield(call.L, -2, "consumers");
-    lua_rawseti(call.L, -2, ++i);
-  }
+  push_records(call.L, graph->shared_parameters(), [&](const Graph::SharedParameter& each) {
+    set_number(call.L, "bytes", static_cast<double>(each.bytes));
+    set_ids(call.L, "consumers", each.consumers);
+  });
   return 1;
 }
 
@@ -77,39 +52,20 @@ TensorId tensor_of(const Call& call, const Graph& graph) {
   return call.argument(1, "tensor").id(graph.tensor_count());
 }
 
-int op_name(Call& call) {
+/// A method that only returns what the graph says of an op.
+template <auto member>
+int op_getter(Call& call) {
   const auto graph = call.self<const Graph>();
-  return call.text(graph->op_name(op_of(call, *graph)));
-}
-
-int op_type(Call& call) {
-  const auto graph = call.self<const Graph>();
-  return call.text(graph->op_type(op_of(call, *graph)));
-}
-
-int inputs(Call& call) {
-  const auto graph = call.self<const Graph>();
-  push_ids(call.L, graph->inputs(op_of(call, *graph)));
-  return 1;
-}
-
-int outputs(Call& call) {
-  const auto graph = call.self<const Graph>();
-  push_ids(call.L, graph->outputs(op_of(call, *graph)));
-  return 1;
+  return call.value(std::invoke(member, *graph, op_of(call, *graph)));
 }
 
 int push_edges(const Call& call, std::span<const Edge> edges) {
   reserve_stack(call.L, 4);
-  lua_createtable(call.L, static_cast<int>(edges.size()), 0);
-  int i = 0;
-  for (const Edge& edge : edges) {
-    lua_createtable(call.L, 0, 3);
+  push_records(call.L, edges, [&](const Edge& edge) {
     set_id(call.L, "src", edge.src);
     set_id(call.L, "dst", edge.dst);
     set_id(call.L, "tensor", edge.tensor);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  });
   return 1;
 }
 
@@ -121,16 +77,6 @@ int in_edges(Call& call) {
 int out_edges(Call& call) {
   const auto graph = call.self<const Graph>();
   return push_edges(call, graph->out_edges(op_of(call, *graph)));
-}
-
-int output_bytes(Call& call) {
-  const auto graph = call.self<const Graph>();
-  return call.integer(graph->output_bytes(op_of(call, *graph)));
-}
-
-int param_bytes(Call& call) {
-  const auto graph = call.self<const Graph>();
-  return call.integer(graph->param_bytes(op_of(call, *graph)));
 }
 
 int colocation(Call& call) {
@@ -148,25 +94,7 @@ int attribute(Call& call) {
   const OpId op = op_of(call, *graph);
   const AttributeValue* value = graph->attribute(op, call.argument(2, "name").text());
   if (value == nullptr) return call.nil();
-  const struct Push {
-    const Call& call;
-    int operator()(std::int64_t number) const { return call.integer(number); }
-    int operator()(double number) const { return call.number(number); }
-    int operator()(const std::string& text) const { return call.text(text); }
-    int operator()(const std::vector<std::int64_t>& numbers) const {
-      push_integers(call.L, numbers);
-      return 1;
-    }
-    int operator()(const std::vector<double>& numbers) const {
-      push_numbers(call.L, numbers);
-      return 1;
-    }
-    int operator()(const std::vector<std::string>& texts) const {
-      push_texts(call.L, texts);
-      return 1;
-    }
-  } push{call};
-  return std::visit(push, *value);
+  return std::visit([&call](const auto& of_some_type) { return call.value(of_some_type); }, *value);
 }
 
 int work(Call& call) {
@@ -193,11 +121,6 @@ int stated_costs(Call& call) {
   return 1;
 }
 
-int is_constant(Call& call) {
-  const auto graph = call.self<const Graph>();
-  return call.boolean(graph->is_constant(op_of(call, *graph)));
-}
-
 int producer(Call& call) {
   const auto graph = call.self<const Graph>();
   return call.id(graph->producer(tensor_of(call, *graph)));
@@ -216,20 +139,13 @@ int dtype(Call& call) {
 int shape(Call& call) {
   const auto graph = call.self<const Graph>();
   const TensorId tensor = tensor_of(call, *graph);
-  if (!graph->has_shape(tensor)) return call.nil();
-  push_integers(call.L, graph->shape(tensor));
-  return 1;
+  return graph->has_shape(tensor) ? call.value(graph->shape(tensor)) : call.nil();
 }
 
 int tensor_bytes(Call& call) {
   const auto graph = call.self<const Graph>();
   const TensorId tensor = tensor_of(call, *graph);
   return graph->bytes_known(tensor) ? call.integer(graph->bytes(tensor)) : call.nil();
-}
-
-int topological_order(Call& call) {
-  push_ids(call.L, call.self<const Graph>()->topological_order());
-  return 1;
 }
 
 int save(Call& call) {
@@ -253,34 +169,34 @@ constexpr Binding kFunctions[] = {{"berth.load", &load},
                                   {"berth.prune", &prune_graph},
                                   {"berth.free_gradients", &free_gradients_of}};
 constexpr Binding kMethods[] = {
-    {"graph:name", &name},
-    {"graph:dialect", &dialect},
-    {"graph:op_count", &op_count},
-    {"graph:tensor_count", &tensor_count},
-    {"graph:edge_count", &edge_count},
-    {"graph:total_param_bytes", &total_param_bytes},
+    {"graph:name", &getter<&Graph::name>},
+    {"graph:dialect", &getter<&Graph::dialect>},
+    {"graph:op_count", &getter<&Graph::op_count>},
+    {"graph:tensor_count", &getter<&Graph::tensor_count>},
+    {"graph:edge_count", &getter<&Graph::edge_count>},
+    {"graph:total_param_bytes", &getter<&Graph::total_param_bytes>},
     {"graph:shared_parameters", &shared_parameters},
     {"graph:find", &find},
-    {"graph:op_name", &op_name},
-    {"graph:op_type", &op_type},
-    {"graph:inputs", &inputs},
-    {"graph:outputs", &outputs},
+    {"graph:op_name", &op_getter<&Graph::op_name>},
+    {"graph:op_type", &op_getter<&Graph::op_type>},
+    {"graph:inputs", &op_getter<&Graph::inputs>},
+    {"graph:outputs", &op_getter<&Graph::outputs>},
     {"graph:in_edges", &in_edges},
     {"graph:out_edges", &out_edges},
-    {"graph:output_bytes", &output_bytes},
-    {"graph:param_bytes", &param_bytes},
+    {"graph:output_bytes", &op_getter<&Graph::output_bytes>},
+    {"graph:param_bytes", &op_getter<&Graph::param_bytes>},
     {"graph:colocation", &colocation},
     {"graph:requested_device", &requested_device},
     {"graph:attribute", &attribute},
     {"graph:work", &work},
     {"graph:stated_costs", &stated_costs},
     {"graph:producer", &producer},
-    {"graph:is_constant", &is_constant},
+    {"graph:is_constant", &op_getter<&Graph::is_constant>},
     {"graph:tensor_name", &tensor_name},
     {"graph:dtype", &dtype},
     {"graph:shape", &shape},
     {"graph:tensor_bytes", &tensor_bytes},
-    {"graph:topological_order", &topological_order},
+    {"graph:topological_order", &getter<&Graph::topological_order>},
     {"graph:save", &save},
 };
 

@@ -149,8 +149,8 @@ int set_work(Call& call) {
   const OpId op = id_of(call.argument(1, "op"));
   Fields fields = call.options(2, "work");
   Work work;
-  if (const Value flops = fields.get("flops"); flops.present()) work.flops = flops.number();
-  if (const Value bytes = fields.get("bytes"); bytes.present()) work.bytes = bytes.number();
+  fields.read("flops", work.flops);
+  fields.read("bytes", work.bytes);
   if (const Value op_class = fields.get("class"); op_class.present()) {
     work.op_class = op_class_from_name(op_class);
   }
@@ -159,9 +159,7 @@ int set_work(Call& call) {
     if (!known) dtype.refuse(cat("'", dtype.text(), "' is not an element type; use f32, i64, ..."));
     work.dtype = *known;
   }
-  if (const Value launches = fields.get("launches"); launches.present()) {
-    work.launches = launches.number();
-  }
+  fields.read("launches", work.launches);
   fields.finish();
   builder->set_work(op, work);
   return call.self_again();
@@ -173,10 +171,6 @@ int set_cost(Call& call) {
   const double us = call.argument(2, "us").number();
   builder->set_cost(op, optional_text(call.argument(3, "kind")), us);
   return call.self_again();
-}
-
-int op_count(Call& call) {
-  return call.integer(call.self<GraphBuilder>()->op_count());
 }
 
 int add_result(Call& call) {
@@ -216,7 +210,7 @@ constexpr Binding kMethods[] = {
     {"graph_builder:set_pure", &set_pure},
     {"graph_builder:set_work", &set_work},
     {"graph_builder:set_cost", &set_cost},
-    {"graph_builder:op_count", &op_count},
+    {"graph_builder:op_count", &getter<&GraphBuilder::op_count>},
     {"graph_builder:build", &build},
 };
 

@@ -42,13 +42,6 @@ int make_by_name(Call& call) {
   return call.made(make_groups(*graph, *costs, grouping, count));
 }
 
-int count(Call& call) {
-  return call.integer(call.self<const Groups>()->count());
-}
-int acyclic(Call& call) {
-  return call.boolean(call.self<const Groups>()->acyclic());
-}
-
 int of(Call& call) {
   const auto groups = call.self<const Groups>();
   return call.id(
@@ -61,22 +54,17 @@ GroupId group_of(const Call& call, const Groups& groups) {
 
 int members(Call& call) {
   const auto groups = call.self<const Groups>();
-  push_ids(call.L, groups->members(group_of(call, *groups)));
-  return 1;
+  return call.value(groups->members(group_of(call, *groups)));
 }
 
 int push_edges(const Call& call, std::span<const Groups::Edge> edges) {
   reserve_stack(call.L, 4);
-  lua_createtable(call.L, static_cast<int>(edges.size()), 0);
-  int i = 0;
-  for (const Groups::Edge& edge : edges) {
-    lua_createtable(call.L, 0, 4);
+  push_records(call.L, edges, [&](const Groups::Edge& edge) {
     set_id(call.L, "src", edge.src);
     set_id(call.L, "dst", edge.dst);
     set_bytes(call.L, "bytes", edge.bytes);
     set_number(call.L, "tensors", edge.tensors);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  });
   return 1;
 }
 
@@ -104,8 +92,12 @@ constexpr Binding kFunctions[] = {{"berth.groups", &make},
                                   {"berth.colocation", &make_colocation},
                                   {"berth.coarsen", &make_coarse}};
 constexpr Binding kMethods[] = {
-    {"groups:count", &count},     {"groups:acyclic", &acyclic},   {"groups:of", &of},
-    {"groups:members", &members}, {"groups:in_edges", &in_edges}, {"groups:out_edges", &out_edges},
+    {"groups:count", &getter<&Groups::count>},
+    {"groups:acyclic", &getter<&Groups::acyclic>},
+    {"groups:of", &of},
+    {"groups:members", &members},
+    {"groups:in_edges", &in_edges},
+    {"groups:out_edges", &out_edges},
     {"groups:expand", &expand},
 };
 

@@ -107,12 +107,8 @@ std::vector<Evaluator*> chosen_evaluators(
 void read_episodes(const Call& call, Fields& fields,
                    const std::vector<std::shared_ptr<ProblemObject>>& problems,
                    RolloutOptions& options) {
-  if (const Value samples = fields.get("samples"); samples.present()) {
-    options.samples = static_cast<int>(samples.integer(1, 1 << 20));
-  }
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
+  fields.read("samples", options.samples, 1, 1 << 20);
+  fields.read("seed", options.seed, 0);
   if (const Value traversal = fields.get("traversal"); traversal.present()) {
     options.traversal = traversal_from_name(traversal.text());
   }
@@ -146,21 +142,13 @@ const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) 
 }
 
 int episodes(Call& call) {
-  return call.integer(
-      static_cast<std::int64_t>(call.self<RolloutObject>()->rollout.episodes.size()));
+  return call.value(call.self<RolloutObject>()->rollout.episodes.size());
 }
 
-int steps(Call& call) {
-  return call.integer(episode_of(call, *call.self<RolloutObject>()).steps);
-}
-
-int measured(Call& call) {
-  return call.integer(episode_of(call, *call.self<RolloutObject>()).measured);
-}
-
-int start(Call& call) {
-  return call.integer(
-      static_cast<std::int64_t>(episode_of(call, *call.self<RolloutObject>()).start));
+/// A method that only returns what is noted of an episode.
+template <auto member>
+int episode_getter(Call& call) {
+  return call.value(std::invoke(member, episode_of(call, *call.self<RolloutObject>())));
 }
 
 int problem(Call& call) {
@@ -201,29 +189,25 @@ std::size_t decision_of(const Call& call, const Rollout::Episode& episode) {
   return static_cast<std::size_t>(call.argument(2, "step").id(episode.steps));
 }
 
-int entropy(Call& call) {
+/// A method that only returns what is noted of a decision.
+template <auto member>
+int decision_getter(Call& call) {
   const auto self = call.self<RolloutObject>();
   const Rollout::Episode& episode = episode_of(call, *self);
-  return call.number(episode.entropy[decision_of(call, episode)]);
-}
-
-int log_probability(Call& call) {
-  const auto self = call.self<RolloutObject>();
-  const Rollout::Episode& episode = episode_of(call, *self);
-  return call.number(episode.log_probability[decision_of(call, episode)]);
+  return call.value(std::invoke(member, episode)[decision_of(call, episode)]);
 }
 
 constexpr Binding kMethods[] = {
     {"rollout:episodes", &episodes},
-    {"rollout:steps", &steps},
-    {"rollout:measured", &measured},
-    {"rollout:start", &start},
+    {"rollout:steps", &episode_getter<&Rollout::Episode::steps>},
+    {"rollout:measured", &episode_getter<&Rollout::Episode::measured>},
+    {"rollout:start", &episode_getter<&Rollout::Episode::start>},
     {"rollout:problem", &problem},
     {"rollout:evaluation", &evaluation},
     {"rollout:best", &best},
     {"rollout:last", &last},
-    {"rollout:entropy", &entropy},
-    {"rollout:log_probability", &log_probability},
+    {"rollout:entropy", &decision_getter<&Rollout::Episode::entropy>},
+    {"rollout:log_probability", &decision_getter<&Rollout::Episode::log_probability>},
     {"rollout:best_evaluation", &best_evaluation},
 };
 
@@ -240,13 +224,9 @@ int policy_rollout(Call& call) {
   Fields fields = call.options(2);
   RolloutOptions options;
   options.seed = self->seed;
-  if (const Value greedy = fields.get("greedy"); greedy.present()) {
-    options.greedy = greedy.boolean();
-  }
-  if (const Value epsilon = fields.get("epsilon"); epsilon.present()) {
-    options.epsilon = epsilon.number();
-  }
-  if (const Value noise = fields.get("noise"); noise.present()) options.noise = noise.number();
+  fields.read("greedy", options.greedy);
+  fields.read("epsilon", options.epsilon);
+  fields.read("noise", options.noise);
   read_episodes(call, fields, problems, options);
   const auto measuring = evaluators_of(call, fields.get("evaluators"), problems);
   std::shared_ptr<RolloutObject> object;
@@ -265,13 +245,9 @@ int policy_rollout(Call& call) {
 static UpdateOptions update_options(const Call& call, int argument) {
   Fields fields = call.options(argument);
   UpdateOptions options;
-  if (const Value rate = fields.get("learning_rate"); rate.present()) {
-    options.learning_rate = rate.number();
-  }
-  if (const Value weight = fields.get("entropy_weight"); weight.present()) {
-    options.entropy_weight = weight.number();
-  }
-  if (const Value norm = fields.get("max_norm"); norm.present()) options.max_norm = norm.number();
+  fields.read("learning_rate", options.learning_rate);
+  fields.read("entropy_weight", options.entropy_weight);
+  fields.read("max_norm", options.max_norm);
   fields.finish();
   return options;
 }

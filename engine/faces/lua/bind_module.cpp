@@ -20,12 +20,8 @@ namespace berth::lua {
 namespace {
 
 int plugins(Call& call) {
-  lua_newtable(call.L);
-  int i = 0;
-  for (const PluginInfo& info : all_plugins(call.state)) {
-    push_plugin(call.L, info);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  push_array(call.L, all_plugins(call.state),
+             [&](const PluginInfo& info) { push_plugin(call.L, info); });
   push_texts(call.L, call.state.engine.problems());
   return 2;
 }

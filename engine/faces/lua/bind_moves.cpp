@@ -115,27 +115,10 @@ int accept(Call& call) {
   return call.self_again();
 }
 
-int objective_us(Call& call) {
-  return call.number(call.self<MovesObject>()->moves.objective_us());
-}
-
-int excess_bytes(Call& call) {
-  return call.integer(call.self<MovesObject>()->moves.excess_bytes());
-}
-
-int feasible(Call& call) {
-  return call.boolean(call.self<MovesObject>()->moves.feasible());
-}
-
-int loads_us(Call& call) {
-  const auto self = call.self<MovesObject>();
-  push_numbers(call.L, self->moves.loads_us());
-  return 1;
-}
-
-int placement(Call& call) {
-  push_ids(call.L, call.self<MovesObject>()->moves.placement());
-  return 1;
+/// A method that only returns what the evaluator of moves says of the placement that it keeps.
+template <auto member>
+int kept_getter(Call& call) {
+  return call.value(std::invoke(member, call.self<MovesObject>()->moves));
 }
 
 int device(Call& call) {
@@ -161,11 +144,11 @@ constexpr Binding kMethods[] = {{"moves:reset", &reset},
                                 {"moves:propose", &propose},
                                 {"moves:propose_group", &propose_group},
                                 {"moves:accept", &accept},
-                                {"moves:objective_us", &objective_us},
-                                {"moves:excess_bytes", &excess_bytes},
-                                {"moves:feasible", &feasible},
-                                {"moves:loads_us", &loads_us},
-                                {"moves:placement", &placement},
+                                {"moves:objective_us", &kept_getter<&MoveEvaluator::objective_us>},
+                                {"moves:excess_bytes", &kept_getter<&MoveEvaluator::excess_bytes>},
+                                {"moves:feasible", &kept_getter<&MoveEvaluator::feasible>},
+                                {"moves:loads_us", &kept_getter<&MoveEvaluator::loads_us>},
+                                {"moves:placement", &kept_getter<&MoveEvaluator::placement>},
                                 {"moves:device", &device},
                                 {"moves:work", &work}};
 

@@ -89,17 +89,14 @@ void push_learned(lua_State* L, const LearnedFigures& learned) {
   set_text(L, "whose", std::string(whose_name(learned.whose)));
   if (!learned.own.empty()) {
     lua_createtable(L, 0, 2);
-    push_ids(L, learned.own);
-    lua_setfield(L, -2, "placement");
-    push_evaluation(L, learned.own_evaluation);
-    lua_setfield(L, -2, "evaluation");
+    set_ids(L, "placement", learned.own);
+    set_evaluation(L, "evaluation", learned.own_evaluation);
     lua_setfield(L, -2, "own");
   }
   if (!learned.start) return;
   lua_createtable(L, 0, 2);
   set_text(L, "name", learned.start_name);
-  push_evaluation(L, *learned.start);
-  lua_setfield(L, -2, "evaluation");
+  set_evaluation(L, "evaluation", *learned.start);
   lua_setfield(L, -2, "start");
 }
 
@@ -123,8 +120,7 @@ void push_outcome(const Call& call, const Problem& problem, const Result& result
   set_number(call.L, "cuts", static_cast<double>(simplicity.cuts));
   set_number(call.L, "transfers", static_cast<double>(simplicity.transfers));
   set_text(call.L, "ended", std::string(search_end_name(figures.end)));
-  push_texts(call.L, result.notes);
-  lua_setfield(call.L, -2, "notes");
+  set_texts(call.L, "notes", result.notes);
   if (result.learned) push_learned(call.L, *result.learned);
   if (result.best_single.device != kNoDevice) {
     push_single_device(call.L, problem, result.best_single);
@@ -143,16 +139,12 @@ int place_problem(Call& call) {
   const Settings& settings = call.state.settings;
   if (settings.threads && context.threads == 0) context.threads = *settings.threads;
   double budget_s = settings.budget_s.value_or(std::numeric_limits<double>::infinity());
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    context.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
+  fields.read("seed", context.seed, 0);
   if (const Value budget = fields.get("budget_s"); budget.present()) {
     budget_s = budget.number();
     if (budget_s < 0) budget.fail("seconds >= 0");
   }
-  if (const Value threads = fields.get("threads"); threads.present()) {
-    context.threads = static_cast<int>(threads.integer(0, kMaxThreads));
-  }
+  fields.read("threads", context.threads, 0, kMaxThreads);
   Evaluator* evaluator = nullptr;
   std::shared_ptr<EvaluatorObject> given;
   if (const Value value = fields.get("evaluator"); value.present()) {
@@ -212,8 +204,7 @@ int place_model(Call& call) {
                *outcome.search, outcome.executed);
   if (outcome.replicas != nullptr) {
     set_text(call.L, "replicas", outcome.replicas->plan);
-    push_texts(call.L, replica_lines(outcome));
-    lua_setfield(call.L, -2, "replica_lines");
+    set_texts(call.L, "replica_lines", replica_lines(outcome));
   }
   if (outcome.tool != nullptr && outcome.evaluation.feasible) {
     set_text(call.L, "plan",
@@ -221,10 +212,6 @@ int place_model(Call& call) {
                        outcome.placement));
   }
   return 2;
-}
-
-int policy_name(Call& call) {
-  return call.text(call.self<PolicyObject>()->name);
 }
 
 int policy_options(Call& call) {
@@ -236,7 +223,7 @@ int policy_options(Call& call) {
 constexpr Binding kFunctions[] = {{"berth.policy", &make},
                                   {"berth.place", &place_model},
                                   {"berth.register_policy", &register_policy}};
-constexpr Binding kMethods[] = {{"policy:name", &policy_name},
+constexpr Binding kMethods[] = {{"policy:name", &getter<&PolicyObject::name>},
                                 {"policy:options", &policy_options},
                                 {"policy:place", &place_problem},
                                 {"policy:learns", &policy_learns},
@@ -255,7 +242,7 @@ constexpr Binding kMethods[] = {{"policy:name", &policy_name},
                                 {"policy:learn", &policy_learn}};
 
 int seed(Call& call) {
-  return call.number(static_cast<double>(call.self<ContextObject>()->get().seed));
+  return call.value(call.self<ContextObject>()->get().seed);
 }
 
 int random(Call& call) {
@@ -271,12 +258,8 @@ int options(Call& call) {
 
 int initial(Call& call) {
   const PlaceContext& context = call.self<ContextObject>()->get();
-  lua_createtable(call.L, static_cast<int>(context.initial.size()), 0);
-  int i = 0;
-  for (const Placement& placement : context.initial) {
-    push_ids(call.L, placement);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  push_array(call.L, context.initial,
+             [&](const Placement& placement) { push_ids(call.L, placement); });
   return 1;
 }
 

@@ -60,12 +60,8 @@ int make(Call& call) {
   } else if (costs.present()) {
     parts.costs = costs.object<const Costs>();
   }
-  if (const Value gap = fields.get("device_gap_us"); gap.present()) {
-    parts.device_gap_us = gap.number();
-  }
-  if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
-    parts.transfer_gap_us = gap.number();
-  }
+  fields.read("device_gap_us", parts.device_gap_us);
+  fields.read("transfer_gap_us", parts.transfer_gap_us);
   const Value cluster = fields.get("cluster");
   fields.finish();
   const auto machine = cluster.present() ? cluster_of(cluster) : make_cluster(settings);
@@ -75,22 +71,10 @@ int make(Call& call) {
                                                    std::move(made.settings)));
 }
 
-int notes(Call& call) {
-  push_texts(call.L, call.self<ProblemObject>()->notes());
-  return 1;
-}
-
-int graph(Call& call) {
-  return call.object(call.self<ProblemObject>()->problem().shared_graph());
-}
-int cluster(Call& call) {
-  return call.object(call.self<ProblemObject>()->problem().shared_cluster());
-}
-int costs(Call& call) {
-  return call.object(call.self<ProblemObject>()->problem().shared_costs());
-}
-int groups(Call& call) {
-  return call.object(call.self<ProblemObject>()->problem().shared_groups());
+/// A method that only returns what Problem gives.
+template <auto member>
+int problem_getter(Call& call) {
+  return call.value(std::invoke(member, call.self<ProblemObject>()->problem()));
 }
 
 int objective(Call& call) {
@@ -139,18 +123,13 @@ int cost_us(Call& call) {
   return call.number(problem.cost_us(op, device_of(call, problem)));
 }
 
-int group_cost_us(Call& call) {
+/// A method that only returns what Problem says of a group on a device.
+template <auto member>
+int group_getter(Call& call) {
   const auto self = call.self<ProblemObject>();
   const Problem& problem = self->problem();
   const GroupId group = group_of(call, problem);
-  return call.number(problem.group_cost_us(group, device_of(call, problem)));
-}
-
-int can_run(Call& call) {
-  const auto self = call.self<ProblemObject>();
-  const Problem& problem = self->problem();
-  const GroupId group = group_of(call, problem);
-  return call.boolean(problem.can_run(group, device_of(call, problem)));
+  return call.value(std::invoke(member, problem, group, device_of(call, problem)));
 }
 
 int group_param_bytes(Call& call) {
@@ -184,8 +163,7 @@ int one_device(Call& call) {
   const auto self = call.self<ProblemObject>();
   const Problem& problem = self->problem();
   const DeviceId device = call.argument(1, "device").id(problem.cluster().device_count());
-  push_ids(call.L, one_device_placement(problem, device));
-  return 1;
+  return call.value(one_device_placement(problem, device));
 }
 
 int single(Call& call) {
@@ -205,14 +183,10 @@ int bound(Call& call) {
 
 int bounds(Call& call) {
   const auto self = call.self<ProblemObject>();
-  lua_newtable(call.L);
-  int i = 0;
-  for (const LowerBound& bound : strong_lower_bounds(self->problem())) {
-    lua_newtable(call.L);
+  push_records(call.L, strong_lower_bounds(self->problem()), [&](const LowerBound& bound) {
     set_number(call.L, "us", bound.us);
     set_text(call.L, "source", bound.source);
-    lua_rawseti(call.L, -2, ++i);
-  }
+  });
   return 1;
 }
 
@@ -299,9 +273,7 @@ int save_placement(Call& call) {
     if (const Value options = fields.get("options"); options.present()) {
       for (auto& [key, value] : options.options()) origin.options[key] = std::move(value);
     }
-    if (const Value seed = fields.get("seed"); seed.present()) {
-      origin.seed = static_cast<std::uint64_t>(seed.integer(0));
-    }
+    fields.read("seed", origin.seed, 0);
     fields.finish();
   }
   const Evaluation evaluation = self->evaluator().evaluate(placement);
@@ -330,17 +302,17 @@ int neighbourhood(Call& call) {
 
 constexpr Binding kFunctions[] = {{"berth.problem", &make}};
 constexpr Binding kMethods[] = {
-    {"problem:notes", &notes},
-    {"problem:graph", &graph},
-    {"problem:cluster", &cluster},
-    {"problem:costs", &costs},
-    {"problem:groups", &groups},
+    {"problem:notes", &getter<&ProblemObject::notes>},
+    {"problem:graph", &problem_getter<&Problem::shared_graph>},
+    {"problem:cluster", &problem_getter<&Problem::shared_cluster>},
+    {"problem:costs", &problem_getter<&Problem::shared_costs>},
+    {"problem:groups", &problem_getter<&Problem::shared_groups>},
     {"problem:objective", &objective},
     {"problem:semantics", &semantics},
     {"problem:with", &with},
     {"problem:cost_us", &cost_us},
-    {"problem:group_cost_us", &group_cost_us},
-    {"problem:can_run", &can_run},
+    {"problem:group_cost_us", &group_getter<&Problem::group_cost_us>},
+    {"problem:can_run", &group_getter<&Problem::can_run>},
     {"problem:group_param_bytes", &group_param_bytes},
     {"problem:separations", &problem_separations},
     {"problem:memory_bytes", &problem_memory_bytes},

@@ -1,9 +1,13 @@
 // One call from Lua into C++.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
 #include <lua.hpp>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +15,7 @@
 #include "object.h"
 #include "state.h"
 #include "value.h"
+#include "values.h"
 
 namespace berth::lua {
 
@@ -74,6 +79,32 @@ class Call {
     collect_when_due(state, L);
     return object(std::move(value));
   }
+  // A value of any of these types; an array of ids is 1.. from 0...
+  int value(bool value) const { return boolean(value); }
+  template <typename T>
+  requires std::is_arithmetic_v<T>
+  int value(T value) const { return number(static_cast<double>(value)); }
+  int value(std::string_view value) const { return text(value); }
+  template <typename T>
+  int value(std::shared_ptr<T> value) const {
+    return object(std::move(value));
+  }
+  int value(std::span<const std::int32_t> ids) const {
+    push_ids(L, ids);
+    return 1;
+  }
+  int value(std::span<const double> numbers) const {
+    push_numbers(L, numbers);
+    return 1;
+  }
+  int value(std::span<const std::int64_t> integers) const {
+    push_integers(L, integers);
+    return 1;
+  }
+  int value(std::span<const std::string> texts) const {
+    push_texts(L, texts);
+    return 1;
+  }
   /// Returns the object itself, so that calls can be chained.
   int self_again() const {
     lua_pushvalue(L, 1);
@@ -85,5 +116,19 @@ class Call {
 
   int first_;
 };
+
+template <typename Member>
+struct MemberOf;
+template <typename T, typename Object_>
+struct MemberOf<T Object_::*> {
+  using Object = Object_;
+};
+
+/// A method that only returns what a member of its object is, or gives without arguments.
+template <auto member>
+int getter(Call& call) {
+  using Object = typename MemberOf<decltype(member)>::Object;
+  return call.value(std::invoke(member, *call.self<const Object>()));
+}
 
 }  // namespace berth::lua

@@ -15,8 +15,7 @@ void push_explanation(lua_State* L, const Outcome& outcome) {
   set_number(L, "transfer_us", shares.transfer_us);
   set_number(L, "pause_us", shares.pause_us);
   set_number(L, "contended_us", shares.contended_us);
-  push_ids(L, full_devices(outcome));
-  lua_setfield(L, -2, "full_devices");
+  set_ids(L, "full_devices", full_devices(outcome));
   push_records(L, stretches(outcome), [L](const Stretch& stretch) {
     set_id(L, "device", stretch.device);
     set_id(L, "receiver", stretch.receiver);
@@ -35,10 +34,8 @@ void push_op_explanation(lua_State* L, const OpExplanation& op) {
   lua_newtable(L);
   set_id(L, "op", op.op);
   set_id(L, "device", op.device);
-  push_ids(L, op.together);
-  lua_setfield(L, -2, "together");
-  push_texts(L, op.rules);
-  lua_setfield(L, -2, "rules");
+  set_ids(L, "together", op.together);
+  set_texts(L, "rules", op.rules);
   set_number(L, "start_us", op.start_us);
   set_number(L, "end_us", op.end_us);
   set_boolean(L, "critical", op.critical);
@@ -51,11 +48,9 @@ void push_op_explanation(lua_State* L, const OpExplanation& op) {
       set_text(L, "refused", other.refused);
       return;
     }
-    push_evaluation(L, other.evaluation);
-    lua_setfield(L, -2, "evaluation");
+    set_evaluation(L, "evaluation", other.evaluation);
     if (!other.has_group) return;
-    push_evaluation(L, other.group_evaluation);
-    lua_setfield(L, -2, "group_evaluation");
+    set_evaluation(L, "group_evaluation", other.group_evaluation);
   });
   lua_setfield(L, -2, "alternatives");
 }

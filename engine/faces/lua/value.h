@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "berth/options.h"
@@ -90,6 +91,23 @@ class Fields {
   explicit Fields(lua_State* L, const Value& table);
 
   [[nodiscard]] Value get(const char* key);
+  /// Reads the field into `out`, a boolean, a number or texts; where it is missing, leaves `out` as it is.
+  /// `least` and `most` hold for integers.
+  template <typename T>
+  void read(const char* key, T& out, std::int64_t least = -kMaxInteger,
+            std::int64_t most = kMaxInteger) {
+    const Value value = get(key);
+    if (!value.present()) return;
+    if constexpr (std::is_same_v<T, bool>) {
+      out = value.boolean();
+    } else if constexpr (std::is_integral_v<T>) {
+      out = static_cast<T>(value.integer(least, most));
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      out = value.texts();
+    } else {
+      out = value.number();
+    }
+  }
   /// Throws if the table has a key that get was not asked for, listing those it was asked for.
   void finish() const;
 

@@ -8,6 +8,7 @@
 #include "call.h"
 #include "settings_values.h"
 #include "state.h"
+#include "support/enum_name.h"
 
 namespace berth::lua {
 namespace {
@@ -74,66 +75,29 @@ void fill_array(lua_State* L, int index, const char* key, const std::vector<T>& 
   lua_pop(L, 1);
 }
 
-const char* reason_name(CriticalStep::Reason reason) {
-  switch (reason) {
-    case CriticalStep::Reason::start:
-      return "start";
-    case CriticalStep::Reason::input:
-      return "input";
-    case CriticalStep::Reason::device_busy:
-      return "device_busy";
-    case CriticalStep::Reason::link_busy:
-      return "link_busy";
-  }
-  return "unknown";
-}
+constexpr std::string_view kReasons[] = {"start", "input", "device_busy", "link_busy"};
+static_assert(ends_with(kReasons, CriticalStep::Reason::link_busy));
 
-const char* option_type_name(OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return "boolean";
-    case OptionType::integer:
-      return "integer";
-    case OptionType::real:
-      return "real";
-    case OptionType::text:
-      return "text";
-  }
-  return "unknown";
-}
+constexpr std::string_view kOptionTypes[] = {"boolean", "integer", "real", "text"};
+static_assert(ends_with(kOptionTypes, OptionType::text));
 
 }  // namespace
 
 void push_numbers(lua_State* L, std::span<const double> values) {
-  lua_createtable(L, static_cast<int>(values.size()), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    lua_pushnumber(L, values[i]);
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
+  push_array(L, values, [L](double value) { lua_pushnumber(L, value); });
 }
 
 void push_integers(lua_State* L, std::span<const std::int64_t> values) {
-  lua_createtable(L, static_cast<int>(values.size()), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    lua_pushnumber(L, static_cast<double>(values[i]));
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
+  push_array(L, values, [L](std::int64_t value) { lua_pushnumber(L, static_cast<double>(value)); });
 }
 
 void push_ids(lua_State* L, std::span<const std::int32_t> values) {
-  lua_createtable(L, static_cast<int>(values.size()), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    lua_pushnumber(L, values[i] + 1.0);
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
+  push_array(L, values, [L](std::int32_t value) { lua_pushnumber(L, value + 1.0); });
 }
 
 void push_texts(lua_State* L, std::span<const std::string> values) {
-  lua_createtable(L, static_cast<int>(values.size()), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    lua_pushlstring(L, values[i].data(), values[i].size());
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
+  push_array(L, values,
+             [L](const std::string& value) { lua_pushlstring(L, value.data(), value.size()); });
 }
 
 void set_number(lua_State* L, const char* key, double value) {
@@ -163,6 +127,26 @@ void set_boolean(lua_State* L, const char* key, bool value) {
 
 void set_text(lua_State* L, const char* key, std::string_view value) {
   lua_pushlstring(L, value.data(), value.size());
+  lua_setfield(L, -2, key);
+}
+
+void set_numbers(lua_State* L, const char* key, std::span<const double> values) {
+  push_numbers(L, values);
+  lua_setfield(L, -2, key);
+}
+
+void set_ids(lua_State* L, const char* key, std::span<const std::int32_t> values) {
+  push_ids(L, values);
+  lua_setfield(L, -2, key);
+}
+
+void set_texts(lua_State* L, const char* key, std::span<const std::string> values) {
+  push_texts(L, values);
+  lua_setfield(L, -2, key);
+}
+
+void set_evaluation(lua_State* L, const char* key, const Evaluation& evaluation) {
+  push_evaluation(L, evaluation);
   lua_setfield(L, -2, key);
 }
 
@@ -213,10 +197,8 @@ void push_single_device(lua_State* L, const Problem& problem, const SingleDevice
   lua_newtable(L);
   set_id(L, "device", single.device);
   set_text(L, "text", single_device_text(problem, single));
-  push_ids(L, single.placement);
-  lua_setfield(L, -2, "placement");
-  push_evaluation(L, single.evaluation);
-  lua_setfield(L, -2, "evaluation");
+  set_ids(L, "placement", single.placement);
+  set_evaluation(L, "evaluation", single.evaluation);
 }
 
 LoadOptions read_load_options(const State& state, lua_State* L, Fields& fields) {
@@ -247,10 +229,8 @@ void push_trace(lua_State* L, const StepTrace& trace) {
   reserve_stack(L, 8);
   lua_newtable(L);
   set_number(L, "runtime_us", trace.runtime_us);
-  push_numbers(L, trace.op_start_us);
-  lua_setfield(L, -2, "op_start_us");
-  push_numbers(L, trace.op_end_us);
-  lua_setfield(L, -2, "op_end_us");
+  set_numbers(L, "op_start_us", trace.op_start_us);
+  set_numbers(L, "op_end_us", trace.op_end_us);
   push_records(L, trace.transfers, [L](const Transfer& transfer) {
     set_id(L, "tensor", transfer.tensor);
     set_id(L, "producer", transfer.producer);
@@ -284,7 +264,7 @@ void push_trace(lua_State* L, const StepTrace& trace) {
     set_id(L, "transfer", step.transfer);
     set_number(L, "start_us", step.start_us);
     set_number(L, "end_us", step.end_us);
-    set_text(L, "reason", reason_name(step.reason));
+    set_text(L, "reason", name_of(kReasons, step.reason));
   });
   lua_setfield(L, -2, "critical_path");
 }
@@ -299,7 +279,7 @@ void push_plugin(lua_State* L, const PluginInfo& info) {
   set_text(L, "file", info.file.string());
   push_records(L, info.options, [L](const PluginInfo::Option& option) {
     set_text(L, "name", option.name);
-    set_text(L, "type", option_type_name(option.type));
+    set_text(L, "type", name_of(kOptionTypes, option.type));
     set_text(L, "default", option.default_value);
     set_text(L, "meaning", option.meaning);
     set_text(L, "allowed", option.allowed);
@@ -311,8 +291,7 @@ void push_plugin(lua_State* L, const PluginInfo& info) {
       set_number(L, range.below_most ? "below" : "at_most", range.most);
     if (range.divisor > 1) set_number(L, "multiple_of", static_cast<double>(range.divisor));
     if (!option.choices.empty()) {
-      push_texts(L, option.choices);
-      lua_setfield(L, -2, "choices");
+      set_texts(L, "choices", option.choices);
     }
   });
   lua_setfield(L, -2, "options");

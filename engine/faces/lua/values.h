@@ -24,16 +24,23 @@ void push_numbers(lua_State* L, std::span<const double> values);
 void push_integers(lua_State* L, std::span<const std::int64_t> values);
 void push_ids(lua_State* L, std::span<const std::int32_t> values);  ///< 1.. from 0..
 void push_texts(lua_State* L, std::span<const std::string> values);
-/// Pushes an array of tables; `fill(item)` sets the fields of the table on the top.
-template <typename Items, typename Fill>
-void push_records(lua_State* L, const Items& items, Fill&& fill) {
+/// Pushes an array; `push(item)` pushes one value.
+template <typename Items, typename Push>
+void push_array(lua_State* L, const Items& items, Push&& push) {
   lua_createtable(L, static_cast<int>(items.size()), 0);
   int i = 0;
   for (const auto& item : items) {
-    lua_newtable(L);
-    fill(item);
+    push(item);
     lua_rawseti(L, -2, ++i);
   }
+}
+/// Pushes an array of tables; `fill(item)` sets the fields of the table on the top.
+template <typename Items, typename Fill>
+void push_records(lua_State* L, const Items& items, Fill&& fill) {
+  push_array(L, items, [&](const auto& item) {
+    lua_newtable(L);
+    fill(item);
+  });
 }
 
 // Each sets a field of the table on the top of the stack.
@@ -42,6 +49,10 @@ void set_bytes(lua_State* L, const char* key, std::int64_t value);  ///< math.hu
 void set_id(lua_State* L, const char* key, std::int32_t value);     ///< nil for none
 void set_boolean(lua_State* L, const char* key, bool value);
 void set_text(lua_State* L, const char* key, std::string_view value);
+void set_numbers(lua_State* L, const char* key, std::span<const double> values);
+void set_ids(lua_State* L, const char* key, std::span<const std::int32_t> values);
+void set_texts(lua_State* L, const char* key, std::span<const std::string> values);
+void set_evaluation(lua_State* L, const char* key, const Evaluation& evaluation);
 
 /// Prepares the metatable of evaluations, which gives them a text; once per state.
 void register_evaluation(State& state, lua_State* L);
