@@ -42,53 +42,49 @@ std::vector<std::int64_t> parse_shape(const std::string& text, const std::string
   return shape;
 }
 
+/// A rule for ops whose whole name matches one of these, as `option` was given it.
+ConstraintRule rule_of(ConstraintRule::Kind kind, const std::vector<std::string>& regexes,
+                       const std::string& option, const std::string& text) {
+  ConstraintRule rule;
+  rule.kind = kind;
+  for (const std::string& regex : regexes) rule.ops.emplace_back().regex = regex;
+  rule.text = fmt::format("{} '{}'", option, text);
+  return rule;
+}
+
 void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
-  add_repeated(app, "--pin", "REGEX=DEVICE",
-               "keep ops whose whole name matches on this device, or on devices of this kind; "
-               "repeatable",
-               [&rules](const std::string& text) {
-                 auto [regex, device] = split_assignment(text, "--pin");
-                 ConstraintRule rule;
-                 rule.kind = ConstraintRule::Kind::pin;
-                 rule.ops.emplace_back().regex = std::move(regex);
-                 rule.devices.push_back(std::move(device));
-                 rule.text = fmt::format("--pin '{}'", text);
-                 rules.push_back(std::move(rule));
-               });
-  add_repeated(
-      app, "--forbid", "REGEX=DEVICE",
-      "keep ops whose whole name matches off this device, or devices of this kind; repeatable",
-      [&rules](const std::string& text) {
-        auto [regex, device] = split_assignment(text, "--forbid");
-        ConstraintRule rule;
-        rule.kind = ConstraintRule::Kind::forbid;
-        rule.ops.emplace_back().regex = std::move(regex);
-        rule.devices.push_back(std::move(device));
-        rule.text = fmt::format("--forbid '{}'", text);
-        rules.push_back(std::move(rule));
-      });
+  using Kind = ConstraintRule::Kind;
+  const auto add_for_devices = [&](Kind kind, const std::string& option,
+                                   const std::string& meaning) {
+    add_repeated(app, option, "REGEX=DEVICE", meaning,
+                 [&rules, kind, option](const std::string& text) {
+                   auto [regex, device] = split_assignment(text, option);
+                   rules.push_back(rule_of(kind, {regex}, option, text));
+                   rules.back().devices.push_back(std::move(device));
+                 });
+  };
+  add_for_devices(
+      Kind::pin, "--pin",
+      "keep ops whose whole name matches on this device, or on devices of this kind; repeatable");
+  add_for_devices(
+      Kind::forbid, "--forbid",
+      "keep ops whose whole name matches off this device, or devices of this kind; repeatable");
   add_repeated(app, "--colocate", "REGEX",
                "keep ops whose whole name matches together on one device; repeatable",
                [&rules](const std::string& text) {
-                 ConstraintRule rule;
-                 rule.kind = ConstraintRule::Kind::colocate;
-                 rule.ops.emplace_back().regex = text;
-                 rule.text = fmt::format("--colocate '{}'", text);
-                 rules.push_back(std::move(rule));
+                 rules.push_back(rule_of(Kind::colocate, {text}, "--colocate", text));
                });
   add_repeated(app, "--separate", "REGEX[;REGEX..]",
                "keep ops that match one of these off the devices of those that match another; a "
                "single one: no two of its ops share a device; repeatable",
                [&rules](const std::string& text) {
-                 ConstraintRule rule;
-                 rule.kind = ConstraintRule::Kind::separate;
+                 std::vector<std::string> regexes;
                  for (std::size_t begin = 0; begin <= text.size();) {
                    const std::size_t end = std::min(text.find(';', begin), text.size());
-                   rule.ops.emplace_back().regex = text.substr(begin, end - begin);
+                   regexes.push_back(text.substr(begin, end - begin));
                    begin = end + 1;
                  }
-                 rule.text = fmt::format("--separate '{}'", text);
-                 rules.push_back(std::move(rule));
+                 rules.push_back(rule_of(Kind::separate, regexes, "--separate", text));
                });
   app.add_flag_callback(
       "--respect-devices",
