@@ -178,28 +178,27 @@ Json row_json(const ComparedPolicy& row) {
   return json;
 }
 
-std::vector<std::string> row_columns() {
-  return {"policy",       "feasible", "runtime_us", "max_load_us", "gap",           "speed_up",
-          "devices_used", "cuts",     "transfers",  "evaluations", "simulated_ops", "wall_s",
-          "own_us",       "best_us",  "start_us",   "whose",       "excess",        "error"};
-}
-
-std::string csv_line(const Json& object, const std::vector<std::string>& columns) {
-  std::string line;
-  for (const std::string& column : columns) {
-    if (&column != &columns.front()) line += ',';
-    line += csv_cell(object, column.c_str());
+std::string csv_text(const std::vector<Json>& objects, std::vector<std::string> columns) {
+  columns.insert(columns.end(),
+                 {"policy", "feasible", "runtime_us", "max_load_us", "gap", "speed_up",
+                  "devices_used", "cuts", "transfers", "evaluations", "simulated_ops", "wall_s",
+                  "own_us", "best_us", "start_us", "whose", "excess", "error"});
+  std::string csv;
+  for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
+  for (const Json& object : objects) {
+    csv += "\r\n";
+    for (const std::string& column : columns) {
+      if (&column != &columns.front()) csv += ',';
+      csv += csv_cell(object, column.c_str());
+    }
   }
-  return line + "\r\n";
+  return csv + "\r\n";
 }
 
 std::string compare_csv(const std::vector<ComparedPolicy>& rows) {
-  const std::vector<std::string> columns = row_columns();
-  std::string csv;
-  for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
-  csv += "\r\n";
-  for (const ComparedPolicy& row : rows) csv += csv_line(row_json(row), columns);
-  return csv;
+  std::vector<Json> objects;
+  for (const ComparedPolicy& row : rows) objects.push_back(row_json(row));
+  return csv_text(objects);
 }
 
 }  // namespace berth::command

@@ -26,10 +26,8 @@ void sort_rows(std::vector<ComparedPolicy>& rows);
 /// RFC 4180, with a header line.
 [[nodiscard]] std::string compare_csv(const std::vector<ComparedPolicy>& rows);
 
-/// The keys of row_json in the order of the CSV's columns.
-[[nodiscard]] std::vector<std::string> row_columns();
-/// `object`'s values of these keys as a line of CSV.
-[[nodiscard]] std::string csv_line(const nlohmann::ordered_json& object,
-                                   const std::vector<std::string>& columns);
+/// The same of objects that have the keys of row_json, and these before them.
+[[nodiscard]] std::string csv_text(const std::vector<nlohmann::ordered_json>& objects,
+                                   std::vector<std::string> columns = {});
 
 }  // namespace berth::command

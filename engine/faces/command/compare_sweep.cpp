@@ -169,18 +169,13 @@ Json sweep_json(const std::vector<SweepRun>& runs) {
 }
 
 std::string sweep_csv(const std::vector<SweepRun>& runs) {
-  std::vector<std::string> columns = row_columns();
-  columns.insert(columns.begin(), {"cluster", "seed"});
-  std::string csv;
-  for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
-  csv += "\r\n";
+  std::vector<Json> objects;
   for (const SweepRun& run : runs) {
-    Json object = run.figures;
-    object["cluster"] = run.cluster;
-    object["seed"] = run.seed;
-    csv += csv_line(object, columns);
+    objects.push_back(run.figures);
+    objects.back()["cluster"] = run.cluster;
+    objects.back()["seed"] = run.seed;
   }
-  return csv;
+  return csv_text(objects, {"cluster", "seed"});
 }
 
 }  // namespace berth::command
