@@ -184,24 +184,17 @@ void map_the_rest(const WeightedGraph& graph, const MappingTarget& target,
   }
 }
 
-SCOTCH_Num flags_of(MappingStrategy strategy) {
-  switch (strategy) {
-    case MappingStrategy::standard:
-      return SCOTCH_STRATDEFAULT;
-    case MappingStrategy::quality:
-      return SCOTCH_STRATQUALITY;
-    case MappingStrategy::speed:
-      return SCOTCH_STRATSPEED;
-    case MappingStrategy::balance:
-      return SCOTCH_STRATBALANCE;
-  }
+SCOTCH_Num flags_of(std::string_view strategy) {
+  if (strategy == "quality") return SCOTCH_STRATQUALITY;
+  if (strategy == "speed") return SCOTCH_STRATSPEED;
+  if (strategy == "balance") return SCOTCH_STRATBALANCE;
   return SCOTCH_STRATDEFAULT;
 }
 
 }  // namespace
 
 std::vector<std::int32_t> map_statically(const WeightedGraph& graph, const MappingTarget& target,
-                                         MappingStrategy strategy, double imbalance,
+                                         std::string_view strategy, double imbalance,
                                          std::uint64_t seed) {
   const std::lock_guard lock(scotch_mutex);
   complaint.clear();

@@ -1,7 +1,6 @@
 #include "scotch/static_mapping.h"
 
 #include <algorithm>
-#include <string>
 
 #include "berth/sdk/repair.h"
 #include "berth/support/index.h"
@@ -9,13 +8,6 @@
 
 namespace berth::policies::scotch {
 namespace {
-
-MappingStrategy strategy_from_name(const std::string& name) {
-  if (name == "quality") return MappingStrategy::quality;
-  if (name == "speed") return MappingStrategy::speed;
-  if (name == "balance") return MappingStrategy::balance;
-  return MappingStrategy::standard;
-}
 
 MappingTarget target_of(const Problem& problem, const std::vector<DeviceId>& devices) {
   double bytes = 0;
@@ -46,7 +38,7 @@ MappingTarget target_of(const Problem& problem, const std::vector<DeviceId>& dev
 }  // namespace
 
 ScotchPolicy::ScotchPolicy(const Options& options, bool hosts)
-    : strategy_(strategy_from_name(options.text("strategy"))),
+    : strategy_(options.text("strategy")),
       imbalance_(options.real("imbalance")),
       repair_(options.boolean("repair")),
       hosts_(hosts) {}

@@ -35,7 +35,7 @@ class BERTH_EXPORT ScotchPolicy : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
 
  private:
-  MappingStrategy strategy_;
+  std::string strategy_;
   double imbalance_;
   bool repair_;
   bool hosts_;
