@@ -11,25 +11,30 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 
-}  // namespace
-
-LoadBound::LoadBound(const ExactModel& model)
-    : model_(model),
-      heaviest_first_(model.all().size()),
-      received_(model.tensors().size()),
-      open_readers_(model.tensors().size()),
-      sent_us_(model.tensors().size()),
-      lightest_(at(model.devices())) {
+/// Groups by their time on the fastest device, the longest first.
+std::vector<GroupId> heaviest_first(const ExactModel& model) {
   std::vector<double> least(model.all().size(), kNothing);
   for (GroupId group = 0; group < model.groups(); ++group) {
     for_each_device(model.all()[at(group)], [&](DeviceId device) {
       least[at(group)] = std::min(least[at(group)], model.group_us(group, device));
     });
   }
-  std::iota(heaviest_first_.begin(), heaviest_first_.end(), 0);
-  std::stable_sort(heaviest_first_.begin(), heaviest_first_.end(),
+  std::vector<GroupId> order(least.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
                    [&](GroupId a, GroupId b) { return least[at(a)] > least[at(b)]; });
+  return order;
 }
+
+}  // namespace
+
+LoadBound::LoadBound(const ExactModel& model)
+    : Bound(heaviest_first(model)),
+      model_(model),
+      received_(model.tensors().size()),
+      open_readers_(model.tensors().size()),
+      sent_us_(model.tensors().size()),
+      lightest_(at(model.devices())) {}
 
 double LoadBound::tighten(Domains& domains, double limit_us) {
   do {
@@ -181,7 +186,7 @@ double LoadBound::work_us(const Domains& domains) const {
 bool LoadBound::too_many(const Domains& domains, double limit_us) {
   for (auto& list : lightest_) list.clear();
   std::size_t groups = 0;
-  for (const GroupId group : heaviest_first_) {
+  for (const GroupId group : order()) {
     if (is_fixed(domains[at(group)])) continue;
     ++groups;
     std::size_t taken = 0;
@@ -201,18 +206,6 @@ bool LoadBound::too_many(const Domains& domains, double limit_us) {
     if (taken < groups) return true;
   }
   return false;
-}
-
-GroupId LoadBound::choose(const Domains& domains) const {
-  GroupId chosen = kNoGroup;
-  int fewest = 0;
-  for (const GroupId group : heaviest_first_) {
-    const int count = std::popcount(domains[at(group)]);
-    if (count == 1 || (chosen != kNoGroup && count >= fewest)) continue;
-    chosen = group;
-    fewest = count;
-  }
-  return chosen;
 }
 
 }  // namespace berth::policies::exact

@@ -25,7 +25,6 @@ class LoadBound final : public Bound {
   explicit LoadBound(const ExactModel& model);
 
   double tighten(Domains& domains, double limit_us) override;
-  [[nodiscard]] GroupId choose(const Domains& domains) const override;
 
  private:
   void load_fixed(const Domains& domains);
@@ -38,9 +37,8 @@ class LoadBound final : public Bound {
   [[nodiscard]] bool too_many(const Domains& domains, double limit_us);
 
   const ExactModel& model_;
-  std::vector<GroupId> heaviest_first_;  // by time on the fastest device
-  std::vector<double> load_us_;          // by device
-  std::vector<std::int64_t> bytes_;      // by device
+  std::vector<double> load_us_;      // by device
+  std::vector<std::int64_t> bytes_;  // by device
   // Indexed by tensor whose producer is fixed: devices that receive it, readers that are not fixed,
   // and the cost of sending it so far.
   std::vector<DeviceSet> received_;

@@ -23,7 +23,8 @@ void keep_least(std::vector<double>& values, std::size_t count) {
 }  // namespace
 
 StepBound::StepBound(const ExactModel& model)
-    : model_(model),
+    : Bound(model.path_order()),
+      model_(model),
       head_us_(at(model.problem().graph().op_count()) * at(model.devices()), 0),
       tail_us_(head_us_.size(), 0),
       jobs_(at(model.devices())),
@@ -274,18 +275,6 @@ double StepBound::work_us(const Domains& domains) {
     least_us = std::min(least_us, busy_us / static_cast<double>(used + 1));
   }
   return least_us;
-}
-
-GroupId StepBound::choose(const Domains& domains) const {
-  GroupId chosen = kNoGroup;
-  int fewest = 0;
-  for (const GroupId group : model_.path_order()) {
-    const int count = std::popcount(domains[at(group)]);
-    if (count == 1 || (chosen != kNoGroup && count >= fewest)) continue;
-    chosen = group;
-    fewest = count;
-  }
-  return chosen;
 }
 
 }  // namespace berth::policies::exact

@@ -29,7 +29,6 @@ class StepBound final : public Bound {
   explicit StepBound(const ExactModel& model);
 
   double tighten(Domains& domains, double limit_us) override;
-  [[nodiscard]] GroupId choose(const Domains& domains) const override;
 
  private:
   [[nodiscard]] std::size_t cell(OpId op, DeviceId device) const noexcept {
