@@ -11,6 +11,7 @@
 #include "auto/units.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
+#include "common/spread.h"
 
 namespace berth::policies::auto_policy {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "auto/contracted.h"
 #include "berth/support/index.h"
+#include "common/spread.h"
 
 namespace berth::policies::auto_policy {
 
@@ -25,14 +26,6 @@ void Units::add_level(const Groups& groups) {
   std::vector<GroupId> of;
   for (UnitId unit = 0; unit < count(); ++unit) of.push_back(groups.of(ops(unit).front()));
   levels_.emplace_back(std::move(of));
-}
-
-double fastest_us(const Problem& problem, OpId op) {
-  double least = kCannotRun;
-  for (KindId kind = 0; kind < problem.costs().kind_count(); ++kind) {
-    least = std::min(least, problem.costs().op_us(op, kind));
-  }
-  return least;
 }
 
 std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem,

@@ -88,9 +88,6 @@ class Units {
   std::vector<Level> alike_;
 };
 
-/// How long an op takes where it is fastest, without what its device adds.
-[[nodiscard]] double fastest_us(const Problem& problem, OpId op);
-
 /// The finest groups a placement may use and ever coarser ones, by about a third each; where the
 /// problem's own groups are none of them, they come last. No further one is made once `enough()`.
 [[nodiscard]] std::vector<std::shared_ptr<const Groups>> grains(

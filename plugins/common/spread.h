@@ -16,6 +16,9 @@ namespace berth::policies {
 /// A cluster of hosts only gives all of them. Never empty.
 [[nodiscard]] std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts);
 
+/// How long an op takes where it is fastest, without what its device adds.
+[[nodiscard]] double fastest_us(const Problem& problem, OpId op);
+
 /// A policy with the options `hosts` and `repair` whose answer repair_placement puts right.
 /// [thread-compatible]
 class SpreadPolicy : public Policy {

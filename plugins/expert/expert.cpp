@@ -24,7 +24,6 @@ constexpr int kNoPart = -1;
 /// a layer, what its gradients want; kNoPart if nothing in it is of a layer.
 std::vector<int> parts_of_groups(const Problem& problem, const Layers& layers, const Recipe& recipe,
                                  int parts) {
-  const Costs& costs = problem.costs();
   std::vector<int> result(at(problem.groups().count()), kNoPart);
   std::vector<double> votes;
   for (GroupId group = 0; group < problem.groups().count(); ++group) {
@@ -33,12 +32,9 @@ std::vector<int> parts_of_groups(const Problem& problem, const Layers& layers, c
       for (const OpId op : problem.groups().members(group)) {
         const LayerId layer = layers.of(op);
         if (layer == kNoLayer || layers.forward(op) != forward) continue;
-        double us = kCannotRun;
-        for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-          us = std::min(us, costs.op_us(op, kind));
-        }
         // Ops that cost nothing have a voice if there are no others.
-        votes[static_cast<std::size_t>(recipe.part_of_layer[at(layer)])] += 1e-6 + us;
+        votes[static_cast<std::size_t>(recipe.part_of_layer[at(layer)])] +=
+            1e-6 + fastest_us(problem, op);
       }
       const auto most = std::max_element(votes.begin(), votes.end());
       if (*most == 0) continue;

@@ -4,19 +4,9 @@
 #include <numeric>
 
 #include "berth/support/index.h"
+#include "common/spread.h"
 
 namespace berth::policies::metis {
-namespace {
-
-double least_us(const Problem& problem, OpId op) {
-  double least = kCannotRun;
-  for (KindId kind = 0; kind < problem.costs().kind_count(); ++kind) {
-    least = std::min(least, problem.costs().op_us(op, kind));
-  }
-  return least;
-}
-
-}  // namespace
 
 Phases phases_of(const Problem& problem, const WeightedGraph& graph, int count) {
   Phases phases;
@@ -25,7 +15,7 @@ Phases phases_of(const Problem& problem, const WeightedGraph& graph, int count) 
   const Graph& ops = problem.graph();
   std::vector<double> us(at(ops.op_count()));
   std::vector<double> head_us(us.size(), 0);
-  for (OpId op = 0; op < ops.op_count(); ++op) us[at(op)] = least_us(problem, op);
+  for (OpId op = 0; op < ops.op_count(); ++op) us[at(op)] = fastest_us(problem, op);
   for (const OpId op : ops.topological_order()) {
     for (const Edge& edge : ops.out_edges(op)) {
       head_us[at(edge.dst)] = std::max(head_us[at(edge.dst)], head_us[at(op)] + us[at(op)]);
