@@ -198,16 +198,11 @@ bool Annealer::keeps_apart(const Field& field, std::span<const Move> moves) {
 }
 
 void Annealer::keep_if_better(const Landscape& landscape, Solution& best) {
-  if (!best.refused) {
-    if (landscape.excess_bytes() > best.excess_bytes) return;
-    if (landscape.excess_bytes() == best.excess_bytes &&
-        landscape.objective_us() >= best.objective_us) {
-      return;
-    }
-  }
+  const Score found{landscape.objective_us(), landscape.excess_bytes()};
+  if (!best.refused && !better(found, best.score())) return;
   best.placement.assign(landscape.placement().begin(), landscape.placement().end());
-  best.objective_us = landscape.objective_us();
-  best.excess_bytes = landscape.excess_bytes();
+  best.objective_us = found.objective_us;
+  best.excess_bytes = found.excess_bytes;
   best.refused = false;
 }
 

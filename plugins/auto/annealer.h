@@ -11,6 +11,7 @@
 #include "auto/landscape.h"
 #include "auto/moves.h"
 #include "auto/units.h"
+#include "berth/support/score.h"
 
 namespace berth::policies::auto_policy {
 
@@ -23,10 +24,9 @@ struct Solution {
 
   [[nodiscard]] bool fits() const noexcept { return excess_bytes == 0 && !refused; }
   [[nodiscard]] bool better_than(const Solution& other) const noexcept {
-    if (refused != other.refused) return other.refused;
-    if (excess_bytes != other.excess_bytes) return excess_bytes < other.excess_bytes;
-    return objective_us < other.objective_us;
+    return refused != other.refused ? other.refused : better(score(), other.score());
   }
+  [[nodiscard]] Score score() const noexcept { return {objective_us, excess_bytes}; }
 };
 
 /// Units that chains move.

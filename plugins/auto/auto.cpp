@@ -106,9 +106,7 @@ class AutoPolicy final : public Policy {
     evaluator.evaluate(candidates, evaluations);
     std::size_t best = 0;
     for (std::size_t i = 1; i < candidates.size(); ++i) {
-      const Evaluation& a = evaluations[i];
-      const Evaluation& b = evaluations[best];
-      if (a.feasible != b.feasible ? a.feasible : a.objective_us < b.objective_us) best = i;
+      if (better(evaluations[i], evaluations[best])) best = i;
     }
     if (!evaluations[best].feasible) return std::nullopt;
     return std::move(candidates[best]);

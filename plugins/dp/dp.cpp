@@ -154,9 +154,7 @@ class DpPolicy final : public Policy {
     if (found.size() == 1) return std::move(found.front());
     const Evaluation a = evaluator.evaluate(found[0].placement);
     const Evaluation b = evaluator.evaluate(found[1].placement);
-    const bool second_wins =
-        std::pair(b.excess_bytes, b.objective_us) < std::pair(a.excess_bytes, a.objective_us);
-    return std::move(found[second_wins ? 1 : 0]);
+    return std::move(found[better(b.score(), a.score()) ? 1 : 0]);
   }
 
   /// Devices of each class in the cluster's order; without parts, all on one.
