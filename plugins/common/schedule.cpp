@@ -138,7 +138,6 @@ void Schedule::place(OpId op, DeviceId device) {
   devices_[at(device)].occupy(start, busy_us(op, device));
   end_us_[at(op)] =
       start + busy_us(op, device) - (problem_.cost_us(op, device) == 0 ? 0 : device_gap_us_);
-  makespan_us_ = std::max(makespan_us_, end_us_[at(op)]);
 }
 
 std::int64_t Schedule::copy_bytes(TensorId tensor) const {

@@ -46,8 +46,6 @@ class Schedule {
 
   [[nodiscard]] bool placed(OpId op) const { return end_us_[at(op)] >= 0; }
   [[nodiscard]] double end_us(OpId op) const { return end_us_[at(op)]; }
-  /// The end of the last op.
-  [[nodiscard]] double makespan_us() const { return makespan_us_; }
 
   /// kNoDevice where no op of the group is placed yet.
   [[nodiscard]] DeviceId device_of(GroupId group) const { return placement_[group]; }
@@ -105,7 +103,6 @@ class Schedule {
   std::vector<double> outgoing_us_, incoming_us_, channels_us_;
   std::vector<std::int32_t> first_copy_;  // by tensor, into copies_
   std::vector<Copy> copies_;
-  double makespan_us_ = 0;
 };
 
 }  // namespace berth::policies

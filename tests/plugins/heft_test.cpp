@@ -25,6 +25,14 @@ std::shared_ptr<const Problem> published_example() {
   return small_problem({{"p1", "x"}, {"p2", "y"}, {"p3", "z"}}, tasks, edges);
 }
 
+double makespan_us(const Schedule& schedule, const Problem& problem) {
+  double last_us = 0;
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    last_us = std::max(last_us, schedule.end_us(op));
+  }
+  return last_us;
+}
+
 }  // namespace
 
 TEST_CASE("heft: the published example") {
@@ -42,7 +50,7 @@ TEST_CASE("heft: the published example") {
 
   const Schedule schedule =
       schedule_by_earliest_finish(*problem, devices, {.contention = false}, {});
-  CHECK(schedule.makespan_us() == 80);
+  CHECK(makespan_us(schedule, *problem) == 80);
   const GroupPlacement published_devices{2, 0, 2, 1, 2, 1, 2, 0, 1, 1};
   CHECK(schedule.placement() == published_devices);
   CHECK(placed("heft", problem, {{"contention", false}}) ==
@@ -68,10 +76,10 @@ TEST_CASE("heft: transfers on one engine follow each other where they contend") 
   const std::vector<DeviceId> devices{0, 1, 2};
   const Schedule alone = schedule_by_earliest_finish(*problem, devices, {.contention = false}, {});
   CHECK(alone.placement() == GroupPlacement{0, 1, 2, 1});
-  CHECK(alone.makespan_us() == 49);
+  CHECK(makespan_us(alone, *problem) == 49);
   const Schedule contended = schedule_by_earliest_finish(*problem, devices, {}, {});
   CHECK(contended.placement() == GroupPlacement{0, 1, 0, 1});
-  CHECK(contended.makespan_us() == 85);
+  CHECK(makespan_us(contended, *problem) == 85);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   CHECK(evaluator->evaluate(placed("heft", problem)).objective_us == 85);
 }
@@ -91,7 +99,7 @@ TEST_CASE("heft: a tensor is sent once per device") {
                                     std::vector<std::int64_t>(), "test"));
   const Schedule schedule = schedule_by_earliest_finish(problem, {0, 1}, {}, {});
   CHECK(schedule.placement() == GroupPlacement{0, 1, 1});
-  CHECK(schedule.makespan_us() == 61);
+  CHECK(makespan_us(schedule, problem) == 61);
 }
 
 TEST_CASE("heft: memory, kinds and hosts") {
