@@ -1,6 +1,8 @@
 // Runs every script of tests/lua/scripts; each uses tests/lua/support/check.lua.
 #include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "support/host_fixture.h"
 #include "support/paths.h"
@@ -36,6 +38,20 @@ void keep_output(test::HostFixture& fixture) {
       texts = {}
       return text
     end)");
+}
+
+/// The words of a line, and `more` behind them.
+std::vector<std::string> words(const std::string& line, std::vector<std::string> more = {}) {
+  std::istringstream stream(line);
+  const std::istream_iterator<std::string> begin(stream), end;
+  more.insert(more.begin(), begin, end);
+  return more;
+}
+
+/// A problem as experiments take it.
+std::string branches_on_two_gpus() {
+  return test::source_path("examples/lua/branches.graph.json").string() + ":" +
+         test::source_path("examples/lua/two_gpus.cluster.json").string();
 }
 
 TEST_CASE("scripts of tests/lua/scripts") {
@@ -237,11 +253,10 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
   std::filesystem::copy(test::source_path("examples/models/tf/nmt_tiny.pb"),
                         models / "nmt_tiny.pb.gz");
   const auto script = test::source_path("scripts/experiments/published.lua");
-  std::vector<std::string> arguments = {
-      "--graphs", "nmt_tiny",      "--gpus",    "2",
-      "--seeds",  "1,2",           "--seconds", "0.01",
-      "--models", models.string(), "--record",  (folder / "runs").string(),
-      "--format", "markdown",      "--figures", folder.path().string()};
+  std::vector<std::string> arguments =
+      words("--graphs nmt_tiny --gpus 2 --seeds 1,2 --seconds 0.01 --format markdown",
+            {"--models", models.string(), "--record", (folder / "runs").string(), "--figures",
+             folder.path().string()});
   host.run_script(script, arguments);
   run(R"(
     first = output()
@@ -271,12 +286,11 @@ TEST_CASE_FIXTURE(test::HostFixture, "random instances are written and compared"
                       << "0 0\n0 1\n1 1\n1 2\n";
   const auto instances = test::source_path("scripts/experiments/instances.lua");
   host.run_script(instances,
-                  {folder.path().string(), file, "--count", "1", "--seed", "3", "--slots", "1",
-                   "--layers", "6", "--width", "8", "--nodes", "2", "--gpus", "2", "--families",
-                   "in_trees,out_trees,chains,gaussian,fft,layered"});
+                  words("--count 1 --seed 3 --slots 1 --layers 6 --width 8 --nodes 2 --gpus 2 "
+                        "--families in_trees,out_trees,chains,gaussian,fft,layered",
+                        {folder.path().string(), file}));
   run("pairs_text = output(); assert(select(2, pairs_text:gsub('\\n', '')) == 7, pairs_text)");
-  std::vector<std::string> arguments = {"--policies", "single,topo", "--seeds",
-                                        "1",          "--seconds",   "0.05"};
+  std::vector<std::string> arguments = words("--policies single,topo --seeds 1 --seconds 0.05");
   for (const char* name :
        {"one", "in_trees_1", "out_trees_1", "chains_1", "gaussian_1", "fft_1", "layered_6x8"}) {
     const std::string stem = (folder / name).string();
@@ -295,29 +309,11 @@ TEST_CASE_FIXTURE(test::HostFixture, "random instances are written and compared"
 TEST_CASE_FIXTURE(test::HostFixture, "policies at equal time, beside longer searches") {
   keep_output(*this);
   const auto script = test::source_path("scripts/experiments/compare.lua");
-  const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":" +
-                       test::source_path("examples/lua/two_gpus.cluster.json").string();
-  std::vector<std::string> arguments = {problem,
-                                        "--policies",
-                                        "auto,auto:threads=1,topo",
-                                        "--seconds",
-                                        "0.02",
-                                        "--longer",
-                                        "2",
-                                        "--seeds",
-                                        "2",
-                                        "--shares",
-                                        "0.5,1",
-                                        "--same-start",
-                                        "--bounds",
-                                        "--groups",
-                                        "4",
-                                        "--record",
-                                        (folder / "runs").string(),
-                                        "--figures",
-                                        folder.path().string(),
-                                        "--format",
-                                        "markdown"};
+  std::vector<std::string> arguments = words(
+      "--policies auto,auto:threads=1,topo --seconds 0.02 --longer 2 --seeds 2 --shares 0.5,1 "
+      "--same-start --bounds --groups 4",
+      {branches_on_two_gpus(), "--record", (folder / "runs").string(), "--figures",
+       folder.path().string(), "--format", "markdown"});
   host.run_script(script, arguments);
   run(R"(
     first = output():gsub("| seconds |.*", "")
@@ -346,10 +342,9 @@ TEST_CASE_FIXTURE(test::HostFixture, "a policy that finds nothing is a failed ru
     local berth = require "berth"
     io.stderr = { write = function() end, flush = function() end }
     berth.register_policy { name = "lost", place = function() error "no way" end })");
-  host.run_script(test::source_path("scripts/experiments/compare.lua"),
-                  {test::source_path("examples/lua/branches.graph.json").string() + ":" +
-                       test::source_path("examples/lua/two_gpus.cluster.json").string(),
-                   "--policies", "single,lost", "--seeds", "2", "--seconds", "0.02"});
+  host.run_script(
+      test::source_path("scripts/experiments/compare.lua"),
+      {branches_on_two_gpus(), "--policies", "single,lost", "--seeds", "2", "--seconds", "0.02"});
   run(R"(
     local text = output()
     assert(text:find("policy +pairs +failed"), text)
@@ -385,19 +380,9 @@ TEST_CASE_FIXTURE(test::HostFixture,
                   "placements by a few measured steps, beside what else they would give") {
   keep_output(*this);
   const std::string record = (folder.path() / "tune.record").string();
-  const std::vector<std::string> arguments = {
-      test::source_path("examples/lua/branches.graph.json").string() + ":" +
-          test::source_path("examples/lua/two_gpus.cluster.json").string(),
-      "--seeds",
-      "1",
-      "--measurements",
-      "3",
-      "--alone",
-      "3",
-      "--moves",
-      "20",
-      "--record",
-      record};
+  const std::vector<std::string> arguments =
+      words("--seeds 1 --measurements 3 --alone 3 --moves 20",
+            {branches_on_two_gpus(), "--record", record});
   const auto script = test::source_path("scripts/experiments/tune.lua");
   host.run_script(script, arguments);
   run("first = output()");
@@ -432,20 +417,10 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     assert(io.open(arg[1]):read "*a":find("</svg>", 1, true))
     assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 6 * 2))",
       {svg, csv});
-  std::vector<std::string> arguments = {"--families", "ptb",
-                                        "--variants", "rounds=0;traversal=reverse,reward=seconds",
-                                        "--groups",   "6",
-                                        "--train",    "1",
-                                        "--test",     "1",
-                                        "--updates",  "1",
-                                        "--own",      "1",
-                                        "--rnn",      "1",
-                                        "--ahead",    "1",
-                                        "--clusters", "k80x2",
-                                        "--budget",   "0.1",
-                                        "--seeds",    "1,2",
-                                        "--record",   (folder / "families").string(),
-                                        "--figures",  folder.path().string()};
+  std::vector<std::string> arguments = words(
+      "--families ptb --variants rounds=0;traversal=reverse,reward=seconds --groups 6 --train 1 "
+      "--test 1 --updates 1 --own 1 --rnn 1 --ahead 1 --clusters k80x2 --budget 0.1 --seeds 1,2",
+      {"--record", (folder / "families").string(), "--figures", folder.path().string()});
   host.run_script(script("placeto_families"), arguments);
   run("first = output(); assert(first:find('ptb +k80x2 +1.000 +%d'), first)");
   run("assert(first:find('rounds=0 greedy +zero%-shot greedy'), first)");
@@ -454,9 +429,8 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   run("local text = output(); assert(text == first, text)");
   CHECK(std::filesystem::exists(folder.path() / "zero_shot_ptb_k80x2.svg"));
   host.run_script(script("learned_policies"),
-                  {test::source_path("examples/lua/branches.graph.json").string() + ":" +
-                       test::source_path("examples/lua/two_gpus.cluster.json").string(),
-                   "--seconds", "0.2", "--seeds", "1", "--figures", folder.path().string()});
+                  {branches_on_two_gpus(), "--seconds", "0.2", "--seeds", "1", "--figures",
+                   folder.path().string()});
   run(R"(
     local text = output()
     for _, name in ipairs { "doppler, untrained", "doppler, no imitation, trained", "placeto, trained", "auto" } do
