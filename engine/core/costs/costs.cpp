@@ -208,6 +208,10 @@ double roofline_us(const Work& work, const Device& device) noexcept {
     us = std::max(us, tiled ? costs::product_us(work.products, flops,
                                                 ops::work::element_bytes(work.dtype), device)
                             : work.flops / flops * 1e6);
+    if (tiled && work.op_class == OpClass::matmul) {
+      const double vector_flops = peak_flops(device, work.dtype, /*matrix=*/false) * share.compute;
+      us = std::min(us, costs::few_rows_us(work.products, vector_flops, work.bytes, device));
+    }
   }
   return us > 0 && device.multiprocessors > 0 ? std::max(us, costs::kFillUs) : us;
 }

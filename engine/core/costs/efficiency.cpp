@@ -10,7 +10,8 @@
 //                 index arithmetic for every product. TensorFlow issue 12132 (1080 Ti, window of
 //                 15 x 15) and PyTorch issue 18631 (Titan Xp, 3 x 3) measured 0.02 and 0.025.
 //  matmul         0.80 of the peak: large products of DeepBench reach 0.67 (M40) to 0.95 (1080
-//                 Ti). 0.60 of the bandwidth: its thin ones reach 0.3 (Maxwell) to 0.6 (V100).
+//                 Ti). 0.60 of the bandwidth: its thin ones reach 0.3 (Maxwell) to 0.6 (V100). Of few
+//                 rows they have a kernel of their own (thread_blocks.cpp).
 //  attention      0.40. Fused kernels reach 0.25 to 0.40 of an A100's peak (FlashAttention) and
 //                 0.50 to 0.73 (FlashAttention-2), both by Dao, arXiv 2307.08691.
 //  recurrent      0.30: thin products, one time step after the other. An estimate.

@@ -31,9 +31,9 @@ namespace berth {
 
 /// Roofline time (Williams, Waterman and Patterson, CACM 2009) of `work` on `device`: the larger of
 /// FLOPs and bytes over the shares of the peaks that the op class reaches. With multiprocessors no
-/// kernel is shorter than its fill, and Work::products pay for part-filled tiles and waves. Peaks
-/// of narrow types count for matrix products only. The per-op overhead is not included. More work
-/// never takes less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
+/// kernel is shorter than its fill, and Work::products pay for part-filled tiles and waves, unless
+/// their rows are few. Peaks of narrow types count for matrix products only. Without the per-op overhead.
+/// More work never takes less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
 [[nodiscard]] BERTH_EXPORT double roofline_us(const Work& work, const Device& device) noexcept;
 
 /// Why `device` runs no such op by what it says that it runs (Device::runs), as the end of a sentence:

@@ -177,20 +177,24 @@ Estimate distance_work(const OpView& op, const WorkRule& rule) {
 
 /// Input [.., H], router, then tensors [experts, ...]: weights at `weights` and every `step` behind
 /// (fc1, fc2, fc3), `packed` numbers in each of their elements. A token passes through `k` experts;
-/// only experts that a token chooses are read.
+/// only experts that a token chooses are read, and each multiplies the tokens that chose it.
 Estimate experts_work(const OpView& op, const WorkRule& rule, std::size_t step, double packed) {
   constexpr std::size_t kWeights = 2;
-  double weights_per_expert = 0, expert_bytes = 0;
+  double weights_per_expert = 0, expert_bytes = 0, matrices = 0;
   for (std::size_t i = kWeights; i < kWeights + 3 * step; i += step) {
-    if (op.input(i).present()) weights_per_expert += op.input(i).elements(1, TensorView::kEnd);
+    if (!op.input(i).present()) continue;
+    weights_per_expert += op.input(i).elements(1, TensorView::kEnd);
+    ++matrices;
   }
   for (std::size_t i = kWeights; i < op.input_count(); ++i) expert_bytes += op.input(i).bytes();
   const double tokens = op.input(0).elements(0, -1);
   const double experts = op.input(kWeights).dim(0);
   const double chosen = static_cast<double>(std::max<std::int64_t>(1, op.integer("k", 1)));
-  const double read = expected_distinct(tokens, chosen, experts) / experts;
-  return work::make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert * packed,
-                             work::all_bytes(op) - expert_bytes * known_or(1 - read, 0));
+  const double distinct = expected_distinct(tokens, chosen, experts);
+  return work::with_products(
+      work::make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert * packed,
+                          work::all_bytes(op) - expert_bytes * known_or(1 - distinct / experts, 0)),
+      std::max(1.0, tokens * chosen / distinct), op.input(kWeights).dim(1), distinct * matrices);
 }
 Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {
   return experts_work(op, rule, /*step=*/2, /*packed=*/1);

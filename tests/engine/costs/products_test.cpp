@@ -102,6 +102,22 @@ TEST_CASE("work of matrix products") {
     CHECK(bytes(1000, 2) == doctest::Approx(1000 * beside + 8 * expert));
     CHECK(bytes(1, 8) == doctest::Approx(beside + 8 * expert));
   }
+  SUBCASE("each expert that is chosen multiplies the tokens that chose it") {
+    const auto products = [](std::int64_t tokens) {
+      return OneOp{"com.microsoft.MoE",
+                   {tensor({tokens, 64}), tensor({tokens, 8}), tensor({8, 64, 256}), std::nullopt,
+                    tensor({8, 256, 64})},
+                   {tensor({tokens, 64})},
+                   {{"k", std::int64_t{2}}}}
+          .work()
+          .products;
+    };
+    CHECK(products(1).rows == 1);
+    CHECK(products(1).count == doctest::Approx(2 * 2));
+    CHECK(products(1).columns * products(1).inner == doctest::Approx(64 * 256));
+    CHECK(products(1000).rows == doctest::Approx(1000.0 * 2 / 8));
+    CHECK(products(1000).count == doctest::Approx(2 * 8));
+  }
   SUBCASE("quantised experts have scales between weights and bias, and packed weights") {
     const auto work = [](std::int64_t bits) {
       return OneOp{
