@@ -74,6 +74,18 @@ double OpView::bytes_written() const {
   return static_cast<double>(graph_->output_bytes(op_));
 }
 
+bool OpView::goes_on(std::size_t input, std::size_t output) const {
+  const auto inputs = graph_->inputs(op_), outputs = graph_->outputs(op_);
+  if (input >= inputs.size() || output >= outputs.size() || graph_->reused_bytes(op_) == 0) {
+    return false;
+  }
+  const auto states = graph_->states();
+  return std::any_of(states.begin(), states.end(), [&](const Graph::State& state) {
+    return state.result == outputs[output] && inputs[input] != kNoTensor &&
+           graph_->producer(inputs[input]) == state.input;
+  });
+}
+
 DType OpView::dtype() const {
   for (const TensorId tensor : graph_->inputs(op_)) {
     if (const DType type = TensorView(*graph_, tensor).dtype(); type != DType::unknown) return type;

@@ -56,6 +56,8 @@ class OpView {
   [[nodiscard]] double bytes_read() const;
   /// Total size of the tensors written.
   [[nodiscard]] double bytes_written() const;
+  /// Whether the output goes on with the input in its place, as the next step's (Graph::State).
+  [[nodiscard]] bool goes_on(std::size_t input, std::size_t output) const;
   /// The type that the arithmetic runs in: that of the first input with a known type, otherwise of
   /// the first output, otherwise f32.
   [[nodiscard]] DType dtype() const;

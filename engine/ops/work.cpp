@@ -56,6 +56,10 @@ double all_bytes(const OpView& op) {
   return op.bytes_read() + op.bytes_written();
 }
 
+double bytes_of_rows(const TensorView& tensor, double rows, double all) {
+  return tensor.bytes() * std::min(1.0, rows / all);
+}
+
 double element_bytes(DType dtype) noexcept {
   const int bits = dtype_bits(dtype);
   return bits > 0 ? bits / 8.0 : 4.0;
@@ -99,6 +103,12 @@ Estimate per_operand(const OpView& op, const WorkRule& rule) {
 
 Estimate write_only(const OpView& op, const WorkRule& rule) {
   return make_estimate(op, rule, rule.flops * op.output(0).elements(), op.bytes_written());
+}
+
+Estimate scattered(const OpView& op, const WorkRule& rule, std::size_t update) {
+  if (!op.goes_on(0, 0)) return per_output(op, rule);
+  const double bytes = op.bytes_read() - op.input(0).bytes() + op.input(update).bytes();
+  return make_estimate(op, rule, rule.flops * op.input(update).elements(), bytes);
 }
 
 Estimate gathered(const OpView& op, const WorkRule& rule) {

@@ -71,6 +71,8 @@ struct ConvolutionShape {
 [[nodiscard]] bool drops(const OpView& op);
 /// Read and written.
 [[nodiscard]] double all_bytes(const OpView& op);
+/// Bytes of `rows` of the tensor's `all`; of all, where either is not known.
+[[nodiscard]] double bytes_of_rows(const TensorView& tensor, double rows, double all);
 /// Bytes of one element; a type that is not known counts as f32.
 [[nodiscard]] double element_bytes(DType dtype) noexcept;
 
@@ -82,7 +84,9 @@ EstimateFunction per_operand;  ///< of the first output, for every input after t
 EstimateFunction write_only;   ///< of the first output; inputs are only sizes
 EstimateFunction converted;    ///< per_output, or nothing where the input has the output's type
 EstimateFunction dropped;      ///< per_output, or nothing in inference
-EstimateFunction gathered;     ///< reads as many bytes of the data as it writes, and the indices
+/// Input `update` written into a copy of the first, or into that itself, where the result takes its place.
+[[nodiscard]] Estimate scattered(const OpView& op, const WorkRule& rule, std::size_t update);
+EstimateFunction gathered;  ///< reads as many bytes of the data as it writes, and the indices
 
 // --- Others -------------------------------------------------------------------------------------
 EstimateFunction einsum;  ///< attribute "equation"
@@ -135,6 +139,12 @@ inline constexpr WorkRule kConversion = {work::converted, OpClass::elementwise, 
 }
 [[nodiscard]] constexpr WorkRule generates(double flops) {
   return {work::write_only, OpClass::elementwise, flops};
+}
+/// Elements of input `Update` moved into the first, `flops` for each that is written.
+template <std::size_t Update>
+[[nodiscard]] constexpr WorkRule scatters(double flops = 0) {
+  return {[](const OpView& op, const WorkRule& rule) { return work::scattered(op, rule, Update); },
+          OpClass::data_movement, flops};
 }
 /// Numbers drawn from logits, `flops` for each.
 [[nodiscard]] constexpr WorkRule draws(double flops) {

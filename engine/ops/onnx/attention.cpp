@@ -1,6 +1,9 @@
 // Attention in its many forms.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
@@ -211,9 +214,45 @@ void linear_attention_gate(OpContext& op) {
 // Workspace: the score matrices, as kernels hold them that do not fuse the whole of attention, and
 // the projections where the op makes them. Fused kernels need less: this errs on the safe side.
 
-Estimate attention_of(const OpView& op, const WorkRule& rule, const AttentionShape& shape) {
-  return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op),
-                             attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
+/// Inputs and outputs of which an op reads or writes a part.
+struct Parts {
+  static constexpr std::size_t kNone = SIZE_MAX;
+  std::array<std::size_t, 2> past{kNone,
+                                  kNone};  ///< of keys and values; the first alone may hold both
+  std::array<std::size_t, 2> tables{kNone,
+                                    kNone};  ///< with a row for each position that there may be
+  double fresh = 0;                          ///< keys that are no past ones
+  double window = std::numeric_limits<double>::infinity();  ///< keys that a query sees
+};
+
+/// Bytes moved. Of tables the rows of the queries are read, and of a cache those within the window. Where
+/// the cache goes on in its place (Graph::State) the new rows are written, else it is made anew: read and
+/// written as a whole.
+double attention_bytes(const OpView& op, const AttentionShape& shape, const Parts& parts) {
+  double bytes = work::all_bytes(op);
+  const auto keep = [&bytes](const TensorView& tensor, double rows, double all) {
+    bytes -= tensor.bytes() - work::bytes_of_rows(tensor, rows, all);
+  };
+  for (const std::size_t table : parts.tables) {
+    keep(op.input(table), shape.batch * shape.queries, op.input(table).dim(0));
+  }
+  const double seen = std::min(shape.keys, parts.window + shape.queries - 1);
+  for (std::size_t i = 0; i < parts.past.size(); ++i) {
+    const TensorView past = op.input(parts.past[i]), present = op.output(i + 1);
+    if (!past.present() || (present.present() && !op.goes_on(parts.past[i], i + 1))) continue;
+    keep(present, parts.fresh, present.dim(-2));
+    keep(past, std::max(0.0, seen - parts.fresh), past.dim(-2));
+  }
+  return bytes;
+}
+
+Estimate attention_of(const OpView& op, const WorkRule& rule, AttentionShape shape,
+                      const Parts& parts = {}) {
+  const double bytes = attention_bytes(op, shape, parts);
+  const double scores = attention_scores(shape);
+  shape.keys = std::min(shape.keys, parts.window);
+  return work::make_estimate(op, rule, attention_flops(shape), bytes,
+                             scores * work::element_bytes(op.output(0).dtype()));
 }
 
 /// Keys seen: those in `present` (its second last dimension) where the op gives it back, else the
@@ -229,7 +268,8 @@ double heads_of(const OpView& op, std::string_view attribute) {
   return heads > 0 ? static_cast<double>(heads) : kUnknown;
 }
 
-Estimate projected_attention_of(const OpView& op, const WorkRule& rule, const TensorView& past) {
+/// One tensor has the keys and the values of the past.
+Estimate projected_attention_of(const OpView& op, const WorkRule& rule, std::size_t past) {
   const TensorView input = op.input(0);    // [batch, queries, hidden]
   const TensorView weights = op.input(1);  // [hidden, q + k + v]
   const auto sizes = op.integers("qkv_hidden_sizes");
@@ -240,10 +280,13 @@ Estimate projected_attention_of(const OpView& op, const WorkRule& rule, const Te
   shape.batch = input.dim(0);
   shape.heads = heads_of(op, "num_heads");
   shape.queries = input.dim(1);
-  shape.keys = keys_seen(op.output(1), past, shape.queries);
+  shape.keys = keys_seen(op.output(1), op.input(past), shape.queries);
   shape.qk_size = q / shape.heads;
   shape.v_size = v / shape.heads;
-  Estimate estimate = attention_of(op, rule, shape);
+  Parts parts;
+  parts.past = {past, Parts::kNone};
+  parts.fresh = shape.queries;
+  Estimate estimate = attention_of(op, rule, shape, parts);
   const double projections = shape.batch * shape.queries * columns;
   estimate.work.flops += matmul_flops(projections, weights.dim(0), op.input(2).present());
   estimate.work.workspace_bytes += projections * work::element_bytes(op.output(0).dtype());
@@ -251,13 +294,14 @@ Estimate projected_attention_of(const OpView& op, const WorkRule& rule, const Te
 }
 
 Estimate projected_attention_work(const OpView& op, const WorkRule& rule) {
-  return projected_attention_of(op, rule, op.input(4));
+  return projected_attention_of(op, rule, 4);
 }
 
 Estimate quantized_projected_attention_work(const OpView& op, const WorkRule& rule) {
-  return projected_attention_of(op, rule, op.input(8));
+  return projected_attention_of(op, rule, 8);
 }
 
+template <std::size_t Past>
 Estimate multi_head_attention_work(const OpView& op, const WorkRule& rule) {
   // Query [b, s, d], or all packed [b, s, heads, 3, h]. Key [b, t, d], packed with the value
   // [b, t, heads, 2, h], or from another attention [b, heads, t, h]. Output [b, s, dv].
@@ -266,13 +310,22 @@ Estimate multi_head_attention_work(const OpView& op, const WorkRule& rule) {
   shape.batch = query.dim(0);
   shape.heads = heads_of(op, "num_heads");
   shape.queries = query.dim(1);
-  const double fresh = !key.present() ? shape.queries : key.dim(key.rank() == 4 ? 2 : 1);
-  shape.keys = keys_seen(op.output(1), op.input(6), fresh);
+  Parts parts;
+  parts.past = {Past, Past + 1};
+  parts.fresh = !key.present() ? shape.queries : key.dim(key.rank() == 4 ? 2 : 1);
+  shape.keys = keys_seen(op.output(1), op.input(Past), parts.fresh);
   shape.qk_size = query.rank() == 5 ? query.dim(4) : query.dim(2) / shape.heads;
   shape.v_size = op.output(0).dim(2) / shape.heads;
-  return attention_of(op, rule, shape);
+  return attention_of(op, rule, shape, parts);
 }
 
+/// Keys that a query sees; all without the attribute, or where it is negative.
+double window_of(const OpView& op) {
+  const std::int64_t window = op.integer("local_window_size", -1);
+  return window > 0 ? static_cast<double>(window) : std::numeric_limits<double>::infinity();
+}
+
+template <std::size_t Tables>
 Estimate grouped_attention_work(const OpView& op, const WorkRule& rule) {
   // Query [b, s, d], or packed with key and value; past key [b, kv heads, p, h] at 3. Output
   // [b, s, d].
@@ -283,7 +336,8 @@ Estimate grouped_attention_work(const OpView& op, const WorkRule& rule) {
   shape.queries = output.dim(1);
   shape.keys = keys_seen(op.output(1), op.input(3), shape.queries);
   shape.qk_size = shape.v_size = output.dim(2) / shape.heads;
-  return attention_of(op, rule, shape);
+  return attention_of(op, rule, shape,
+                      {{3, 4}, {Tables, Tables + 1}, shape.queries, window_of(op)});
 }
 
 Estimate standard_attention_work(const OpView& op, const WorkRule& rule) {
@@ -297,7 +351,10 @@ Estimate standard_attention_work(const OpView& op, const WorkRule& rule) {
   shape.keys = keys_seen(op.output(1), op.input(4), key.dim(-2));
   shape.qk_size = query.dim(-1) / (split ? 1 : shape.heads);
   shape.v_size = output.dim(-1) / (split ? 1 : shape.heads);
-  return attention_of(op, rule, shape);
+  Parts parts;
+  parts.past = {4, 5};
+  parts.fresh = key.dim(-2);
+  return attention_of(op, rule, shape, parts);
 }
 
 constexpr WorkRule attending(EstimateFunction* estimate) {
@@ -355,7 +412,27 @@ Estimate gated_delta_net_work(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, 8 * op.input(2).elements() * op.input(0).dim(-1),
                              work::all_bytes(op));
 }
-constexpr WorkRule kPaged{nullptr, OpClass::other, 0, "how much is cached is not in the file"};
+/// query, key, value [tokens, hidden], caches [blocks, block size, kv heads, size], which the op writes in
+/// their place, lengths, and for each sequence the blocks that it has: as many may be full.
+Estimate paged_attention_work(const OpView& op, const WorkRule& rule) {
+  const TensorView output = op.output(0), cache = op.input(3), blocks = op.input(7);
+  AttentionShape shape{};
+  shape.batch = 1;
+  shape.heads = heads_of(op, "num_heads");
+  shape.queries = output.dim(0);
+  shape.keys = blocks.dim(1) * cache.dim(1);
+  shape.qk_size = shape.v_size = output.dim(1) / shape.heads;
+  const Parts parts{{Parts::kNone, Parts::kNone}, {8, 9}, 0, window_of(op)};
+  Estimate estimate = attention_of(op, rule, shape, parts);
+  const double all = cache.elements(0, 2);
+  const double seen = blocks.dim(0) * std::min(shape.keys, parts.window);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const TensorView past = op.input(3 + i), present = op.output(1 + i);
+    estimate.work.bytes -= past.bytes() - work::bytes_of_rows(past, seen, all);
+    estimate.work.bytes -= present.bytes() - work::bytes_of_rows(present, shape.queries, all);
+  }
+  return estimate;
+}
 
 constexpr Row kOps[] = {
     {"Attention", standard_attention, attending(standard_attention_work)},
@@ -364,27 +441,28 @@ constexpr Row kOps[] = {
     {"com.microsoft.Attention", attention, attending(projected_attention_work)},
     {"com.microsoft.DecoderAttention", rule::like_first, attending(decoder_attention_work)},
     {"com.microsoft.DecoderMaskedMultiHeadAttention", masked_multi_head,
-     attending(multi_head_attention_work)},
+     attending(multi_head_attention_work<5>)},
     {"com.microsoft.DecoderMaskedSelfAttention", nullptr, attending(projected_attention_work)},
     {"com.microsoft.FlexAttention", flex_attention, attending(standard_attention_work)},
     {"com.microsoft.GatedDeltaNet", gated_delta_net, attending(gated_delta_net_work)},
     {"com.microsoft.GatedRelativePositionBias", gated_relative_position_bias,
      elementwise(kTranscendentalFlops)},
-    {"com.microsoft.GroupQueryAttention", group_query_attention, attending(grouped_attention_work)},
+    {"com.microsoft.GroupQueryAttention", group_query_attention,
+     attending(grouped_attention_work<7>)},
     {"com.microsoft.LinearAttention", linear_attention, attending(linear_attention_work)},
     {"com.microsoft.LinearAttentionGate", linear_attention_gate,
      elementwise(2 * kTranscendentalFlops)},
     {"com.microsoft.LongformerAttention", rule::like_first, attending(longformer_work)},
     {"com.microsoft.MRotaryEmbedding", rule::like_first, elementwise(6)},
-    {"com.microsoft.MultiHeadAttention", multi_head, attending(multi_head_attention_work)},
+    {"com.microsoft.MultiHeadAttention", multi_head, attending(multi_head_attention_work<6>)},
     {"com.microsoft.PackedAttention", packed_attention, attending(packed_attention_work)},
     {"com.microsoft.PackedMultiHeadAttention", packed_multi_head,
      attending(packed_multi_head_work)},
-    {"com.microsoft.PagedAttention", rule::like_first, kPaged},
+    {"com.microsoft.PagedAttention", rule::like_first, attending(paged_attention_work)},
     {"com.microsoft.QAttention", quantized_attention,
      attending(quantized_projected_attention_work)},
     {"com.microsoft.RelativePositionBias", relative_position_bias, writes()},
-    {"com.microsoft.SparseAttention", group_query_attention, attending(grouped_attention_work)},
+    {"com.microsoft.SparseAttention", group_query_attention, attending(grouped_attention_work<9>)},
 };
 
 }  // namespace

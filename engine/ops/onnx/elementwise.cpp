@@ -73,6 +73,20 @@ void bias_split_gelu(OpContext& op) {
 
 constexpr WorkRule kDropout{work::dropped, OpClass::elementwise, 3};
 
+/// Input [batch, length, hidden] or [batch, heads, length, size]. Inputs `Tables` and the next have a row for
+/// each position that there may be, of which those are read that input `Positions` names; without it all.
+template <std::size_t Tables, std::size_t Positions>
+Estimate rotated(const OpView& op, const WorkRule& rule) {
+  Estimate estimate = work::per_output(op, rule);
+  if (!op.input(Positions).present()) return estimate;
+  const TensorView input = op.input(0);
+  const double rows = input.dim(0) * input.dim(input.rank() == 4 ? 2 : 1);
+  for (const TensorView& table : {op.input(Tables), op.input(Tables + 1)}) {
+    estimate.work.bytes -= table.bytes() - work::bytes_of_rows(table, rows, table.dim(0));
+  }
+  return estimate;
+}
+
 constexpr Row kOps[] = {
     {"Abs", rule::like_first, elementwise(1), fold::absolute},
     {"Acos", rule::like_first, elementwise(kExp)},
@@ -130,7 +144,7 @@ constexpr Row kOps[] = {
     {"Pow", rule::broadcast_all, elementwise(2 * kExp), fold::power},
     {"Reciprocal", rule::like_first, elementwise(1), fold::reciprocal},
     {"Relu", rule::like_first, elementwise(1)},
-    {"RotaryEmbedding", rule::like_first, elementwise(3)},
+    {"RotaryEmbedding", rule::like_first, {rotated<1, 3>, OpClass::elementwise, 3}},
     {"Round", rule::like_first, elementwise(1), fold::round},
     {"Scale", rule::like_first, elementwise(1)},
     {"ScaledTanh", rule::like_first, elementwise(kExp)},
@@ -170,7 +184,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.QuickGelu", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.QuickGeluGrad", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.ReluGrad", rule::like_first, elementwise(2)},
-    {"com.microsoft.RotaryEmbedding", rule::like_first, elementwise(4)},
+    {"com.microsoft.RotaryEmbedding", rule::like_first, {rotated<2, 1>, OpClass::elementwise, 4}},
     {"com.microsoft.ScaledSiLU", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.SigmoidGrad", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.SwiGLU", nullptr, elementwise(kExp + 2)},
