@@ -143,9 +143,13 @@ struct ChipRow {
   const NpuRow* npu = nullptr;
 };
 
-constexpr const char* kApple = "Apple's announcement (GPU, memory bandwidth); cores by clock: estimated";
+constexpr const char* kApple =
+    "Apple's announcement (GPU, memory bandwidth); cores by clock: estimated"
+    "; macOS gives the GPU 2/3 of up to 32 GiB, 3/4 of more; iogpu.wired_limit_mb raises that";
 constexpr const char* kAppleCores =
-    "Apple's announcement (memory bandwidth); 256 operations per GPU core and cycle, clocks estimated";
+    "Apple's announcement (memory bandwidth); 256 operations per GPU core and cycle, clocks "
+    "estimated"
+    "; macOS gives the GPU 2/3 of up to 32 GiB, 3/4 of more; iogpu.wired_limit_mb raises that";
 constexpr const char* kJetson = "NVIDIA Jetson Orin module data sheets, dense; without the DLAs";
 /// Four 128-bit fused multiply-add units; two; one core of the first sort and five of the second.
 constexpr double kFourNeon = 32, kTwoNeon = 16, kOneOfSix = (kFourNeon + 5 * kTwoNeon) / 6;
@@ -240,6 +244,13 @@ constexpr double kHostOverheadUs = 2;
 /// From op to op within what was compiled: an estimate. Entering it is in the links (words.cpp).
 constexpr double kNpuOverheadUs = 1;
 
+std::string maker_of(const std::string& description) {
+  for (const char* const maker : {"NVIDIA", "AMD", "Intel", "Apple", "Qualcomm"}) {
+    if (description.find(maker) != std::string::npos) return maker;
+  }
+  return {};
+}
+
 KnownDevice of_row(const Row& row) {
   KnownDevice known;
   Device& device = known.device;
@@ -259,9 +270,7 @@ KnownDevice of_row(const Row& row) {
   known.bridged = row.peers == Peers::linked;
   known.linked_in = known.bridged ? row.linked_in : 2;
   known.beyond_bytes_per_s = kBridgeReached * row.beyond * kGiga;
-  for (const char* const maker : {"NVIDIA", "AMD", "Intel"}) {
-    if (known.description.find(maker) != std::string::npos) known.maker = maker;
-  }
+  known.maker = maker_of(known.description);
   known.peer_to_peer = row.peers != Peers::host && row.peers != Peers::bridge;
   return known;
 }
@@ -311,6 +320,7 @@ KnownDevice of_row(const ChipRow& row) {
   known.description = row.description;
   known.source = row.source;
   known.slot = "one memory";
+  known.maker = maker_of(known.description);
   known.cores = cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, row.bandwidth);
   if (row.npu != nullptr) known.npu = npu_of(row);
   return known;

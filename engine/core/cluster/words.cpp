@@ -26,10 +26,12 @@ constexpr std::string_view kDefaultHost = "host";
 constexpr std::string_view kGrace = "grace", kC2c = "c2c";
 /// Copies through the host's memory are two copies.
 constexpr double kThroughHost = 0.5;
-/// The share of one memory that a GPU may take; macOS allows it three quarters.
-constexpr double kGpuShare = 0.75;
-/// GPU and neural processor of a phone have equal parts of it.
-constexpr double kNpuShare = kGpuShare / 2;
+/// The share of one memory that a GPU may take. Apple's systems allow it (recommendedMaxWorkingSetSize) two
+/// thirds up to 32 GiB, and three quarters above: 10922.67 MiB of 16 GiB (ise-uiuc/magicoder issue 19), 21845.34
+/// of 32 (llama.cpp pull request 2011), 49152 of 64 (llama.cpp issue 1870). Others have no such limit, and leave
+/// as much to the system: an estimate.
+constexpr double kGpuShare = 0.75, kSmallAppleShare = 2.0 / 3;
+constexpr std::int64_t kSmallApple = std::int64_t{32} << 30;
 /// A copy within one memory reads and writes it.
 constexpr double kOneMemoryShare = 0.5;
 constexpr double kOneMemoryLatencyUs = 5;  // estimate
@@ -312,8 +314,10 @@ class Machine {
     if (one_memory) {
       const std::int64_t whole = part.memory_bytes.value_or(known.device.memory_bytes);
       const bool has_npu = !known.npu.name.empty();
-      part.memory_bytes =
-          static_cast<std::int64_t>((has_npu ? kNpuShare : kGpuShare) * static_cast<double>(whole));
+      const bool small = known.maker == "Apple" && whole <= kSmallApple;
+      // GPU and neural processor of a phone have equal parts of it.
+      const double share = (small ? kSmallAppleShare : kGpuShare) / (has_npu ? 2 : 1);
+      part.memory_bytes = static_cast<std::int64_t>(share * static_cast<double>(whole));
       host_->memory_bytes = whole - (has_npu ? 2 : 1) * *part.memory_bytes;
       part.slot = {kOneMemoryShare * known.device.memory_bandwidth, kOneMemoryLatencyUs};
     }

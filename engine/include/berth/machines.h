@@ -27,7 +27,7 @@ struct KnownDevice {
   double beyond_bytes_per_s = 0;
   /// Copies to other devices of its maker do not pass through the host's memory.
   bool peer_to_peer = false;
-  std::string maker;  ///< of a card: "NVIDIA"
+  std::string maker;  ///< "NVIDIA", "Apple"; empty for a host
   /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
   /// The neural processor of such a chip. Else without a name.
