@@ -21,13 +21,15 @@ NAMES = {
     "p100": "Tesla P100 SXM2", "v100": "Tesla V100 SXM2 16 GB", "a100": "A100 SXM4 80 GB", "h100": "H100 SXM5 80 GB",
     "h200": "H200 SXM 141 GB", "b200": "B200", "mi250": "Radeon Instinct MI250", "mi300x": "Radeon Instinct MI300X",
     "arca770": "Arc A770", "rtx4060ti": "GeForce RTX 4060 Ti 8 GB", "orin": "Jetson AGX Orin 64 GB",
+    "rtx3050": "GeForce RTX 3050 8 GB", "rtxpro6000": "RTX PRO 6000 Blackwell", "a30": "A30 PCIe",
+    "v100-32gb": "Tesla V100 SXM2 32 GB", "h100-pcie": "H100 PCIe 80 GB", "mi325x": "Radeon Instinct MI325X",
 }
 # The database has the sum of a board's two GPUs, and one of a GPU's two dies.
 SCALE = {"mi250": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b200": {"bandwidth": 2, "memory": 2}}
 
 
 def name_of(device):
-    name = device["description"].removeprefix("NVIDIA ").removeprefix("Intel ")
+    name = device["description"].removeprefix("NVIDIA ").removeprefix("Intel ").removeprefix("AMD ")
     return NAMES.get(device["name"], name.replace(" Super", " SUPER"))
 
 

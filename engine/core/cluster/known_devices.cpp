@@ -71,6 +71,9 @@ constexpr const char* kBlackwellSmall =
 
 // clang-format off
 constexpr Row kRows[] = {
+    {"gtx1080ti", "NVIDIA GeForce GTX 1080 Ti", "NVIDIA GeForce product page; four-way 8-bit dot product at the f32 rate", 11264, 11.3, 0, 45.3, 0.35, 484, 28, 5, "pcie3x16", Peers::host},
+    {"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", "NVIDIA Turing white paper, at the reference clock", 11264, 13.4, 53.8, 215.2, 0.42, 616, 68, 4.5, "pcie3x16", Peers::bridge, 50},
+    {"rtx3050", "NVIDIA GeForce RTX 3050 8 GB", kAmpereSmall, 8192, 9.1, 18.2, 72.8, 0.14, 224, 20, 4, "pcie4x8", Peers::host},
     {"rtx3060", "NVIDIA GeForce RTX 3060 12 GB", kAmpereSmall, 12288, 12.7, 25.5, 102, 0.2, 360, 28, 4, "pcie4x16", Peers::host},
     {"rtx3060-8gb", "NVIDIA GeForce RTX 3060 8 GB", kAmpereSmall, 8192, 12.7, 25.5, 102, 0.2, 240, 28, 4, "pcie4x16", Peers::host},
     {"rtx3060ti", "NVIDIA GeForce RTX 3060 Ti", kAmpereSmall, 8192, 16.2, 32.4, 129.6, 0.25, 448, 38, 4, "pcie4x16", Peers::host},
@@ -81,7 +84,8 @@ constexpr Row kRows[] = {
     {"rtx3090", "NVIDIA GeForce RTX 3090", kAmpere, 24576, 35.6, 71, 284, 0.56, 936, 82, 4, "pcie4x16", Peers::bridge, 56.25},
     {"rtx3090ti", "NVIDIA GeForce RTX 3090 Ti", kAmpereSmall, 24564, 40, 80, 320, 0.63, 1008, 84, 4, "pcie4x16", Peers::bridge, 56.25},
     {"rtx4060", "NVIDIA GeForce RTX 4060", kAdaSmall, 8188, 15.1, 30.2, 121, 0.24, 272, 24, 3.5, "pcie4x8", Peers::host},
-    {"rtx4060ti", "NVIDIA GeForce RTX 4060 Ti 8 GB (16 GB: rtx4060ti:15.5GiB)", kAdaSmall, 8188, 22.1, 44.1, 176.5, 0.34, 288, 34, 3.5, "pcie4x8", Peers::host},
+    {"rtx4060ti", "NVIDIA GeForce RTX 4060 Ti 8 GB", kAdaSmall, 8188, 22.1, 44.1, 176.5, 0.34, 288, 34, 3.5, "pcie4x8", Peers::host},
+    {"rtx4060ti-16gb", "NVIDIA GeForce RTX 4060 Ti 16 GB", kAdaSmall, 16380, 22.1, 44.1, 176.5, 0.34, 288, 34, 3.5, "pcie4x8", Peers::host},
     {"rtx4070", "NVIDIA GeForce RTX 4070", kAdaSmall, 12282, 29.1, 58.3, 233, 0.46, 504, 46, 3.5, "pcie4x16", Peers::host},
     {"rtx4070super", "NVIDIA GeForce RTX 4070 Super", kAdaSmall, 12282, 35.5, 71, 284, 0.55, 504, 56, 3.5, "pcie4x16", Peers::host},
     {"rtx4070ti", "NVIDIA GeForce RTX 4070 Ti", kAdaSmall, 12282, 40.1, 80.2, 320.7, 0.63, 504, 60, 3.5, "pcie4x16", Peers::host},
@@ -97,10 +101,14 @@ constexpr Row kRows[] = {
     {"rtx5090", "NVIDIA GeForce RTX 5090", kBlackwell, 32607, 104.8, 209.5, 838, 1.64, 1792, 170, 3.5, "pcie5x16", Peers::host},
     {"a6000", "NVIDIA RTX A6000", "NVIDIA RTX A6000 data sheet; GA102 white paper", 49140, 38.7, 154.8, 309.7, 0.6, 768, 84, 4, "pcie4x16", Peers::pcie_or_bridge, 56.25},
     {"rtx6000ada", "NVIDIA RTX 6000 Ada Generation", "NVIDIA RTX 6000 Ada data sheet; Ada white paper", 49140, 91.1, 364.2, 728.5, 1.4, 960, 142, 3.5, "pcie4x16", Peers::pcie},
+    {"rtxpro6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "NVIDIA RTX Blackwell PRO GPU architecture white paper", 97887, 126, 503.8, 1007.6, 1.97, 1792, 188, 3.5, "pcie5x16", Peers::pcie},
+    {"p40", "NVIDIA Tesla P40", "NVIDIA Tesla P40 data sheet; 24 GiB less ECC; f64 at 1/32 of f32", 22919, 11.8, 0, 47, 0.37, 346, 30, 5, "pcie3x16", Peers::pcie},
     {"t4", "NVIDIA T4", "NVIDIA T4 data sheet; Turing white paper", 15360, 8.1, 65, 130, 0.25, 320, 40, 4, "pcie3x16", Peers::pcie},
     {"a10", "NVIDIA A10", "NVIDIA A10 data sheet", 23028, 31.2, 125, 250, 0.49, 600, 72, 4, "pcie4x16", Peers::pcie},
+    {"a30", "NVIDIA A30", "NVIDIA A30 data sheet, dense; f64 of its tensor cores", 24576, 10.3, 165, 330, 10.3, 933, 56, 4, "pcie4x16", Peers::pcie_or_bridge, 100},
     {"a40", "NVIDIA A40", "NVIDIA A40 data sheet", 46068, 37.4, 149.7, 299.3, 0.58, 696, 84, 4, "pcie4x16", Peers::pcie_or_bridge, 56.25},
     {"l4", "NVIDIA L4", "NVIDIA L4 data sheet", 23034, 30.3, 121, 242.5, 0.47, 300, 58, 3.5, "pcie4x16", Peers::pcie},
+    {"l40", "NVIDIA L40", "NVIDIA L40 data sheet, dense", 46068, 90.5, 181, 362, 1.41, 864, 142, 3.5, "pcie4x16", Peers::pcie},
     {"l40s", "NVIDIA L40S", "NVIDIA L40S data sheet", 46068, 91.6, 362, 733, 1.43, 864, 142, 3.5, "pcie4x16", Peers::pcie},
     // The board's boost clock of 875 MHz does not hold under load within its 300 W. With the base clock,
     // TensorFlow's published training rates (costs/efficiency.cpp) are the same share of peak on K80 and
@@ -109,14 +117,23 @@ constexpr Row kRows[] = {
     {"p100", "NVIDIA Tesla P100 SXM2, linked in fives: four lanes, one to each other", "NVIDIA Tesla P100 data sheet", 16276, 10.6, 21.2, 0, 5.3, 732, 56, 5, "pcie3x16", Peers::linked, 20, 5},
     // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
     {"v100", "NVIDIA Tesla V100 SXM2 16 GB, linked in fours: six lanes, two to each other", "NVIDIA Tesla V100 data sheet", 16160, 15.7, 125, 62.8, 7.8, 900, 80, 4, "pcie3x16", Peers::linked, 50, 4},
+    {"v100-32gb", "NVIDIA Tesla V100 SXM2 32 GB, linked as the one of 16 GB", "NVIDIA Tesla V100 data sheet", 32510, 15.7, 125, 62.8, 7.8, 900, 80, 4, "pcie3x16", Peers::linked, 50, 4},
     {"a100", "NVIDIA A100 80 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 81920, 19.5, 312, 624, 19.5, 2039, 108, 3.5, "pcie4x16", Peers::linked, 300},
     {"a100-40gb", "NVIDIA A100 40 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 40960, 19.5, 312, 624, 19.5, 1555, 108, 3.5, "pcie4x16", Peers::linked, 300},
     {"h100", "NVIDIA H100 80 GB SXM", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 67, 989.5, 1979, 67, 3350, 132, 3, "pcie5x16", Peers::linked, 450},
+    {"h100-pcie", "NVIDIA H100 80 GB PCIe", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 51, 756, 1513, 51, 2000, 114, 3, "pcie5x16", Peers::pcie_or_bridge, 300},
+    {"h100-nvl", "NVIDIA H100 NVL 94 GB", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 95830, 60, 835.5, 1670.5, 60, 3900, 132, 3, "pcie5x16", Peers::pcie_or_bridge, 300},
+    {"h20", "NVIDIA H20 96 GB", "NVIDIA H20 data sheet, dense", 97871, 44, 148, 296, 1, 4000, 78, 3, "pcie5x16", Peers::linked, 450},
+    {"gh200", "the Hopper GPU of NVIDIA GH200, 96 GB", "NVIDIA GH200 data sheet, dense; f64 of its tensor cores; NVLink-C2C to the host", 97871, 67, 989.5, 1979, 67, 4000, 132, 3, "c2c", Peers::pcie},
     {"h200", "NVIDIA H200 SXM", "NVIDIA H200 data sheet, dense; f64 of its tensor cores", 143771, 67, 989.5, 1979, 67, 4800, 132, 3, "pcie5x16", Peers::linked, 450},
     {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell data sheet: HGX B200, dense", 183359, 75, 2250, 4500, 37, 7700, 148, 3, "pcie5x16", Peers::linked, 900},
     {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell data sheet: GB200 NVL72, per GPU, dense; NVLink-C2C to the host", 189440, 80, 2500, 5000, 40, 8000, 152, 3, "c2c", Peers::linked, 900},
     {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric: four links of 50 GB/s within a board, one to the others (ROCm's MI250 page, OLCF's Frontier guide)", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 200, 2, 50},
     {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64, 8},
+    {"mi325x", "AMD Instinct MI325X", "AMD Instinct MI325X data sheet, dense; Infinity Fabric", 262144, 163.4, 1307.4, 2614.9, 163.4, 6000, 304, 4, "pcie5x16", Peers::linked, 64, 8},
+    {"rx7900xt", "AMD Radeon RX 7900 XT", "AMD Radeon product page; 8 bits as fast as 16", 20480, 51.5, 103, 103, 1.61, 800, 84, 5, "pcie4x16", Peers::host},
+    {"rx7900xtx", "AMD Radeon RX 7900 XTX", "AMD Radeon product page; 8 bits as fast as 16", 24576, 61.4, 122.8, 122.8, 1.92, 960, 96, 5, "pcie4x16", Peers::host},
+    {"rx9070xt", "AMD Radeon RX 9070 XT", "AMD Radeon product page, dense", 16384, 48.7, 195, 389, 1.52, 640, 64, 5, "pcie5x16", Peers::host},
     {"arca750", "Intel Arc A750", "Intel Arc A750 product page; XMX at the graphics clock of 2.05 GHz", 8192, 14.7, 117.6, 235, 0, 512, 28, 6, "pcie4x16", Peers::host},
     {"arca770", "Intel Arc A770 16 GB", "Intel Arc A770 product page; XMX at the graphics clock of 2.1 GHz", 16384, 17.2, 137.6, 275, 0, 560, 32, 6, "pcie4x16", Peers::host},
     {"arcb580", "Intel Arc B580", "Intel Arc B580 product page; XMX at the graphics clock of 2.67 GHz", 12288, 13.7, 109.4, 218.7, 0.85, 456, 20, 6, "pcie4x8", Peers::host},
@@ -151,7 +168,9 @@ constexpr const char* kAppleCores =
     "estimated"
     "; macOS gives the GPU 2/3 of up to 32 GiB, 3/4 of more; iogpu.wired_limit_mb raises that";
 constexpr const char* kJetson = "NVIDIA Jetson Orin module data sheets, dense; without the DLAs";
-/// Four 128-bit fused multiply-add units; two; one core of the first sort and five of the second.
+/// Two 512-bit fused multiply-add units.
+constexpr double kZen5 = 64;
+/// Four of 128 bits; two; one core of the first sort and five of the second.
 constexpr double kFourNeon = 32, kTwoNeon = 16, kOneOfSix = (kFourNeon + 5 * kTwoNeon) / 6;
 
 // Op types that ONNX Runtime's providers of the two compile: coreml_supported_mlprogram_ops.md, the list of
@@ -210,6 +229,8 @@ constexpr ChipRow kChips[] = {
     {"sd8gen3", "Qualcomm Snapdragon 8 Gen 3 (SM8650), Adreno 750, Hexagon NPU: Galaxy S24 Ultra, OnePlus 12, Xiaomi 14",
      "Qualcomm's product brief (cores, clocks, LPDDR5X at 4800 MHz); it states no rates: those of GPU and NPU are others' figures and estimates; what the NPU runs: ONNX Runtime's QNN provider",
      0, 2.77, 5.5, 0, 76.8, 6, 10, 6, 3.15e9, kOneOfSix, &kHexagon},
+    {"strixhalo", "AMD Ryzen AI Max+ 395, Radeon 8060S with 40 compute units",
+     "AMD's product page (40 compute units at 2.9 GHz, 256 bits of LPDDR5X-8000, 16 cores at a base clock of 3 GHz); rates as of RX 7900 XTX", 0, 29.7, 59.4, 59.4, 256, 40, 8, 16, 3e9, kZen5},
     {"orin", "NVIDIA Jetson AGX Orin 64 GB", kJetson, 64, 5.3, 42.5, 85, 204.8, 16, 8, 12, 2.2e9, kTwoNeon},
     {"orinnx", "NVIDIA Jetson Orin NX 16 GB", kJetson, 16, 1.88, 15, 30, 102.4, 8, 8, 8, 2.0e9, kTwoNeon},
     {"orinnano", "NVIDIA Jetson Orin Nano 8 GB", kJetson, 8, 1.28, 10, 20, 68, 8, 8, 6, 1.5e9, kTwoNeon},

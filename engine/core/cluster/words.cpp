@@ -138,31 +138,82 @@ struct Part {
   std::string_view slot_word, nvlink_word;  ///< as given
 };
 
-std::vector<std::string> words_known() {
-  std::vector<std::string> known;
-  for (const KnownDevice& device : known_devices()) known.push_back(device.device.name);
-  return known;
+/// Small letters and digits alone: people write "RTX 4090" and "rtx3060-8GB".
+std::string folded(std::string_view name) {
+  std::string small;
+  for (const char c : name) {
+    if (c == ' ' || c == '-' || c == '_') continue;
+    small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return small;
 }
 
-/// "4xNAME", "NAMEx4" or "NAME". A name may end in digits and hold an x.
+const KnownDevice* device_of(std::string_view name) {
+  const std::string small = folded(name);
+  for (const std::string_view before : {"", "rtx", "gtx", "rx"}) {
+    const std::string full = cat(before, small);
+    for (const KnownDevice& known : known_devices()) {
+      if (folded(known.device.name) == full) return &known;
+    }
+    if (small.empty() || small.front() < '0' || small.front() > '9') break;
+  }
+  return nullptr;
+}
+
+/// The digits of a name, and how many letters are between them.
+std::pair<std::string, std::size_t> model_of(std::string_view name) {
+  std::pair<std::string, std::size_t> model{{}, 0};
+  for (const char c : folded(name)) {
+    if (c >= '0' && c <= '9') {
+      model.first += c;
+    } else {
+      ++model.second;
+    }
+  }
+  return model;
+}
+
+/// What to say of a name that no device has. Of another number, or with other letters where there are only one
+/// or two, it is another device and no slip.
+std::string unknown_device(std::string_view name) {
+  constexpr std::size_t kFewLetters = 2;
+  std::vector<std::string> all, alike;
+  const auto model = model_of(name);
+  for (const KnownDevice& known : known_devices()) {
+    all.push_back(known.device.name);
+    const auto other = model_of(known.device.name);
+    const bool numbered = !other.first.empty();
+    if (other.first != model.first) continue;
+    if (!numbered || (other.second == model.second && model.second > kFewLetters)) {
+      alike.push_back(known.device.name);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  const std::string near = closest_name(folded(name), alike);
+  return cat("there is no device '", name, "'",
+             near.empty() ? "." : cat("; did you mean '", near, "'?"),
+             " Known: ", join(all, all.size()), ". ", machine_words_help());
+}
+
+/// "4xNAME", "NAMEx4" or "NAME". A name may end in digits and hold an x, and be a number alone.
 void find_device(std::string_view words, std::string_view text, Part& part) {
-  part.known = find_known_device(text);
+  part.known = device_of(text);
   if (part.known != nullptr) return;
-  const std::size_t first = text.find('x'), last = text.rfind('x');
+  const std::size_t first = text.find_first_of("xX"), last = text.find_last_of("xX");
+  std::string_view name = text;
   if (first != std::string_view::npos) {
     if (const auto count = count_of(text.substr(0, first))) {
-      part.known = find_known_device(text.substr(first + 1));
+      name = text.substr(first + 1);
+      part.known = device_of(name);
       part.count = *count;
-    } else if (const auto behind = count_of(text.substr(last + 1))) {
-      part.known = find_known_device(text.substr(0, last));
+    }
+    const auto behind = count_of(text.substr(last + 1));
+    if (part.known == nullptr && behind) {
+      part.known = device_of(text.substr(0, last));
       part.count = *behind;
     }
   }
   if (part.known == nullptr) {
-    std::string_view name = text;
-    if (first != std::string_view::npos && count_of(text.substr(0, first))) {
-      name = text.substr(first + 1);
-    }
     if (name == "here") {
       fail(words,
            "'here', this machine, stands for itself, and the engine does not look at it: the "
@@ -171,13 +222,7 @@ void find_device(std::string_view words, std::string_view text, Part& part) {
            "--json` "
            "prints");
     }
-    const std::vector<std::string> known = words_known();
-    std::string small;
-    for (const char c : name) {
-      if (c != ' ') small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    fail(words, cat("there is no device '", name, "'", known_names(small, known, known.size()), " ",
-                    machine_words_help()));
+    fail(words, unknown_device(name));
   }
   if (part.count > kMostDevices) {
     fail(words, cat("'", text, "' is more than ", kMostDevices,
@@ -390,7 +435,10 @@ std::shared_ptr<const Cluster> machine_of_words(std::string_view words) {
 std::string machine_words_help() {
   return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:10GiB@pcie3x4, "
          "sd8gen3:12GiB; "
-         "`berth devices` lists the devices.";
+         "`berth devices` lists the devices. `here` is this machine. Any other is a "
+         "berth.cluster/1 "
+         "file: `berth devices --cluster rtx3060 --json > my.json` writes one to put its figures "
+         "in.";
 }
 
 }  // namespace berth

@@ -39,8 +39,8 @@ struct KnownDevice {
 /// Null where no device has this word.
 [[nodiscard]] BERTH_EXPORT const KnownDevice* find_known_device(std::string_view word);
 
-/// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", then
-/// ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
+/// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", in any
+/// case, with or without hyphens and spaces, and without "rtx", "gtx" or "rx" before a number; then ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
 /// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. A link is as fast and as wide as
 /// card and slot both are. Cards in a slot of PCIe or Thunderbolt
 /// that is named have no NVLink unless that is named too. A bridge that is named joins two cards, in the

@@ -188,8 +188,11 @@ TEST_CASE("words that are not understood, each with what is") {
     CAPTURE(words);
     refused(words, {"has no other end", "@nvlink for such a pair"});
   }
-  refused("rtx4091", {"'rtx4091'", "did you mean 'rtx4090'?", "mi300x", "berth devices"});
-  refused("2xRTX 4090", {"no device 'RTX 4090'; did you mean 'rtx4090'?"});
+  refused("rtx4091", {"no device 'rtx4091'. Known: ", "mi300x", "berth devices", "`here`",
+                      "berth.cluster/1 file"});
+  refused("2xRTZ 4090", {"no device 'RTZ 4090'; did you mean 'rtx4090'?"});
+  refused("serber", {"did you mean 'server'?"});
+  refused("hosst", {"did you mean 'host'?"});
   refused("2xrtx4091+l4", {"no device 'rtx4091'"});
   refused("rtx4090+", {"a part is empty", "rtx4090+rtx4060+host:64GiB"});
   refused("rtx4090:12GG", {"'12GG'", "64GiB"});
@@ -207,6 +210,37 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("2xrtx3090@nvlink@nvlink", {"'nvlink' and 'nvlink'"});
   refused("here", {"the engine does not look", "`berth devices --cluster here --json`"});
   refused("here+rtx4090", {"stands for itself"});
+}
+
+TEST_CASE("no other device is suggested for one that is not known") {
+  for (const char* const word : {"p4", "a16", "l20", "rtx2080", "gtx1080", "gb300", "mi355x", "m5",
+                                 "rtx4060-laptop", "rtx3080ti12gb", "rtx9999"}) {
+    CAPTURE(std::string(word));
+    try {
+      static_cast<void>(machine_of_words(word));
+      FAIL_CHECK("it is known");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("did you mean") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("names are found as people write them") {
+  const auto kind_of = [](const char* words) { return machine_of_words(words)->device(1).kind; };
+  CHECK(kind_of("RTX4090") == "rtx4090");
+  CHECK(kind_of("rtx 4070 Ti Super") == "rtx4070tisuper");
+  CHECK(kind_of("4090") == "rtx4090");
+  CHECK(kind_of("2x3090") == "rtx3090");
+  CHECK(kind_of("7900XTX") == "rx7900xtx");
+  CHECK(kind_of("1080-Ti") == "gtx1080ti");
+  CHECK(kind_of("H100 PCIe") == "h100-pcie");
+  CHECK(kind_of("rtx3060-8GB") == "rtx3060-8gb");
+  CHECK(kind_of("M2Max:64GiB") == "m2max");
+  CHECK(machine_of_words("2X RTX 3090")->device_count() == 3);
+  CHECK(machine_of_words("4090x2")->device_count() == 3);
+  CHECK(machine_of_words("RX 7900 XTXx2")->device_count() == 3);
+  // A card of two sizes leaves the same to a context.
+  CHECK(find_known_device("rtx4060ti-16gb")->device.memory_bytes < std::int64_t{31} << 29);
 }
 
 TEST_CASE("a text is a preset, words, a file or a file's content") {
