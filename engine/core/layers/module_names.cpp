@@ -2,16 +2,33 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "berth/blocks.h"
 
 namespace berth {
+namespace {
+
+/// onnxruntime-genai's builder counts a decoder's last norm as one more element of its list of layers:
+/// "model.layers.32.final_norm_layernorm" is the module "model.norm".
+std::string with_last_norm(std::string module) {
+  constexpr std::string_view kLastNorm = ".final_norm_layernorm";
+  const std::size_t end = module.size() - std::min(module.size(), kLastNorm.size());
+  if (!module.ends_with(kLastNorm)) return module;
+  const std::vector<std::string> parts = module_parts(module.substr(0, end));
+  if (parts.size() < 2 || number_of_part(parts.back()) < 0) return module;
+  const std::string outer = joined_parts(parts, parts.size() - 2);
+  return outer.empty() ? "norm" : outer + ".norm";
+}
+
+}  // namespace
 
 std::string module_of_parameter(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   const bool computed = name.find(':') != std::string::npos || name.find('/') != std::string::npos;
-  return dot == std::string::npos || computed ? std::string() : name.substr(0, dot);
+  return dot == std::string::npos || computed ? std::string() : with_last_norm(name.substr(0, dot));
 }
 
 Scopes::Scopes(const Graph& graph) : graph_(graph) {
@@ -45,7 +62,7 @@ std::string Scopes::of(OpId op) const {
     }
     last = part;
   }
-  return module;
+  return with_last_norm(std::move(module));
 }
 
 std::vector<std::string> module_parts(const std::string& module) {

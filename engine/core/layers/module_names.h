@@ -9,7 +9,8 @@
 
 namespace berth {
 
-/// "model.layers.0.mlp.weight" -> "model.layers.0.mlp"; empty for a name that an exporter made up.
+/// "model.layers.0.mlp.weight" -> "model.layers.0.mlp"; empty for a name that an exporter made up. The last
+/// norm of a decoder has the name that the network has for it, where an exporter counts it as a layer.
 [[nodiscard]] std::string module_of_parameter(const std::string& name);
 /// The modules that compute ops: what a frontend says, else the scopes in their names.
 class Scopes {

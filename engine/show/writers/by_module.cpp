@@ -106,8 +106,10 @@ void add_entries(const Tree& tree, Entries& entries) {
 
 /// Whether an entry is of the module that has this parameter, or of one around it.
 bool is_covered(const std::string& parameter, const Entries& entries) {
-  return std::any_of(entries.begin(), entries.end(),
-                     [&](const auto& entry) { return parameter.starts_with(entry.first + "."); });
+  const std::string module = module_of_parameter(parameter);
+  return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+    return module == entry.first || module.starts_with(entry.first + ".");
+  });
 }
 
 /// The one device of some blocks; throws where there are several.
@@ -364,15 +366,16 @@ std::string device_map(const Graph& graph, const Cluster& cluster, const Placeme
 
 std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placement& placement) {
   const Blocks blocks(graph);
-  const Decoder decoder = decoder_of(blocks, "llama.cpp");
+  const Decoder decoder = decoder_of(graph, blocks, "llama.cpp");
   std::vector<DeviceId> device;  // of the layers, then of the output
   const auto exceptions = apart(graph, cluster, placement, blocks, decoder, device);
+  const std::set<BlockId> of_layers(decoder.layers.begin(), decoder.layers.end());
   std::vector<DeviceId> of_block;
   for (const Block& block : blocks.all()) {
     const Devices on = devices_of(blocks, block.ops, placement);
     of_block.push_back(on.empty() ? kNoDevice : on.begin()->first);
-    const bool layer = block.number != kNoBlockNumber && block.list == blocks.layer_list();
-    if (!layer && on.size() > 1) {
+    const auto id = static_cast<BlockId>(of_block.size() - 1);
+    if (!of_layers.contains(id) && on.size() > 1) {
       throw Error(ErrorCode::unsupported, cat("llama.cpp has one place for it, and the plan cuts ",
                                               split_text(graph, cluster, block.name, on)));
     }
@@ -400,7 +403,7 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
 
 std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& placement) {
   const Blocks blocks(graph);
-  const Decoder decoder = decoder_of(blocks, "vLLM");
+  const Decoder decoder = decoder_of(graph, blocks, "vLLM");
   const std::vector<DeviceId> device =
       whole_blocks(graph, cluster, placement, blocks, "vLLM never cuts a layer");
   std::vector<DeviceId> of_layers;

@@ -29,11 +29,67 @@ int element_count(const Graph& graph, const std::string& list, int count) {
   return count;
 }
 
+/// Ops that read a matrix, as those do that multiply with weights or look words up. Parameters without a
+/// shape may be matrices.
+int matrix_count(const Graph& graph, const Block& block) {
+  return static_cast<int>(std::count_if(block.ops.begin(), block.ops.end(), [&](OpId op) {
+    const auto parameters = graph.parameters(op);
+    const auto is_matrix = [&](TensorId tensor) {
+      const auto shape = graph.shape(tensor);
+      return !graph.has_shape(tensor) ||
+             std::count_if(shape.begin(), shape.end(), [](std::int64_t dim) { return dim > 1; }) >
+                 1;
+    };
+    const bool reads = std::any_of(parameters.begin(), parameters.end(), is_matrix);
+    return !graph.is_constant(op) && (reads || graph.stated_param_bytes(op) > 0);
+  }));
+}
+
+/// Takes first and last elements away that are no layers: fewer matrices than layers have, of which one
+/// has two at least, unless all have fewer.
+void keep_layers(const Graph& graph, const Blocks& blocks, std::string_view tool,
+                 std::vector<BlockId>& layers) {
+  std::vector<int> counts;
+  for (const BlockId layer : layers) counts.push_back(matrix_count(graph, blocks[layer]));
+  const int least = std::min(2, *std::max_element(counts.begin(), counts.end()));
+  std::size_t begin = 0, end = layers.size();
+  while (begin < end && counts[begin] < least) ++begin;
+  while (end > begin && counts[end - 1] < least) --end;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (counts[i] >= least) continue;
+    throw Error(ErrorCode::unsupported,
+                cat(tool, " takes decoders, which are one stack of layers alike, and ",
+                    blocks[layers[i]].name, " has ", counts[i], " of the ", least,
+                    " products with weights that a layer has at least; choose torch-pipelining or "
+                    "deepspeed, which cut lists of any elements"));
+  }
+  layers = {layers.begin() + static_cast<std::ptrdiff_t>(begin),
+            layers.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+/// Throws for a layer that predicts a further word (DeepSeek's, GLM's): tools count it in ways of their own,
+/// and run it beside the others.
+void refuse_further_words(const Graph& graph, const Blocks& blocks, std::string_view tool,
+                          const std::vector<BlockId>& layers) {
+  for (const BlockId layer : layers) {
+    const Block& block = blocks[layer];
+    for (const OpId op : block.ops) {
+      if (graph.is_constant(op) || !blocks.module_of(op).ends_with(".eh_proj")) continue;
+      throw Error(ErrorCode::unsupported,
+                  cat(tool, " runs ", block.name,
+                      " apart from the layers of the network, as it predicts a further word ('",
+                      blocks.module_of(op), "'); export the model without it"));
+    }
+  }
+}
+
 }  // namespace
 
-Decoder decoder_of(const Blocks& blocks, std::string_view tool) {
+Decoder decoder_of(const Graph& graph, const Blocks& blocks, std::string_view tool) {
   Decoder decoder;
   decoder.layers = blocks.layers();
+  keep_layers(graph, blocks, tool, decoder.layers);
+  refuse_further_words(graph, blocks, tool, decoder.layers);
   std::map<std::string, std::int64_t> bytes;
   for (const Block& block : blocks.all()) {
     if (block.number != kNoBlockNumber) bytes[block.list] += block.param_bytes;

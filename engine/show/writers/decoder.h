@@ -17,8 +17,10 @@ struct Decoder {
   std::vector<BlockId> behind;
 };
 
-/// Throws Error(unsupported), naming `tool`, for a network that is not one stack of layers.
-[[nodiscard]] Decoder decoder_of(const Blocks& blocks, std::string_view tool);
+/// First and last elements of the list of layers that are none, such as an embedding, a norm or a head in
+/// one sequence with them, are before and behind. Throws Error(unsupported), naming `tool`, for a network
+/// that is not one stack of layers.
+[[nodiscard]] Decoder decoder_of(const Graph& graph, const Blocks& blocks, std::string_view tool);
 
 /// The layers of DeepSpeed's PipelineModule: the blocks that compute something, or where those are
 /// elements of one list, all elements.

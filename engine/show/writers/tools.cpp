@@ -283,7 +283,7 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
 
 ToolRules llama(const ToolTask& task) {
   const Blocks blocks(task.graph);
-  const Decoder decoder = decoder_of(blocks, "llama.cpp");
+  const Decoder decoder = decoder_of(task.graph, blocks, "llama.cpp");
   const std::vector<std::string> hosts = hosts_for_words(task.cluster);
   ToolRules rules;
   forbid(rules, npus_of(task.cluster), "(llama.cpp knows no neural processor)");
@@ -324,7 +324,7 @@ ToolRules llama(const ToolTask& task) {
 
 ToolRules vllm_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
-  const Decoder decoder = decoder_of(blocks, "vLLM");
+  const Decoder decoder = decoder_of(task.graph, blocks, "vLLM");
   ToolRules rules = on_gpus(task, "vLLM");
   for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
     std::vector<BlockId> some = {decoder.layers[i]};
@@ -471,7 +471,7 @@ void needs_pipeline_layers(const Graph& graph, const Cluster&) {
 
 void needs_decoder(const Graph& graph, const Cluster& cluster) {
   needs_accelerator(cluster, "vLLM");
-  static_cast<void>(decoder_of(Blocks(graph), "vLLM"));
+  static_cast<void>(decoder_of(graph, Blocks(graph), "vLLM"));
 }
 
 void needs_decoder_and_host(const Graph& graph, const Cluster& cluster) {

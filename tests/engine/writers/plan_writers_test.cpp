@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -196,6 +197,75 @@ TEST_CASE("vLLM gets the layers of each stage, in order") {
   placement.front() = kSecond;
   expect_error(ErrorCode::unsupported, {"embeddings on the first stage", "model.embed_tokens"},
                [&] { static_cast<void>(written("vllm", placement)); });
+}
+
+TEST_CASE("a last norm that onnxruntime-genai counts as a layer is none") {
+  GraphBuilder builder("genai");
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& module, std::vector<std::int64_t> shape) {
+    std::string name = module;
+    std::replace(name.begin() + 6, name.end(), '.', '/');  // "model.layers/0/q_proj"
+    const OpId op = builder.add_op("/" + name + "/Op", "Op");
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.add_input(op, builder.add_parameter({DType::f32, true, std::move(shape), kUnknownBytes},
+                                                module + ".weight"));
+    last = builder.add_output(op, {DType::f32, true, {1, 256}, kUnknownBytes});
+  };
+  add("model.embed_tokens", {256, 256});
+  for (const char* layer : {"model.layers.0", "model.layers.1"}) {
+    add(layer + std::string(".q_proj"), {256, 256});
+    add(layer + std::string(".up_proj"), {256, 256});
+  }
+  add("model.layers.2.final_norm_layernorm", {20000});
+  add("lm_head", {256, 256});
+  const auto graph = builder.build();
+  const auto text = [&](const char* format, DeviceId words) {
+    const Placement placement = {words, kFirst, kFirst, kSecond, kSecond, kSecond, kSecond};
+    return plan_writer(format).text(*graph, *machine(), placement);
+  };
+  CHECK(text("llama.cpp", kHost) == "-ngl 3\n--tensor-split 1,2\n");
+  CHECK(text("vllm", kFirst) == "VLLM_PP_LAYER_PARTITION=1,1\n--pipeline-parallel-size 2\n");
+  CHECK(json::parse(text("device_map", kHost)) == json({{"lm_head", 1},
+                                                        {"model.embed_tokens", "cpu"},
+                                                        {"model.layers.0", 0},
+                                                        {"model.layers.1", 1},
+                                                        {"model.norm", 1}}));
+  CHECK(json::parse(text("deepspeed", kFirst))["layers"] ==
+        json({"model.embed_tokens", "model.layers.0", "model.layers.1", "model.norm", "lm_head"}));
+}
+
+TEST_CASE("elements of the list of layers that are none are before or behind, or refused") {
+  const auto sequence = [](const std::vector<std::vector<std::int64_t>>& elements,
+                           const std::string& last_name = "proj0") {
+    GraphBuilder builder("sequence");
+    TensorId last = kNoTensor;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      for (std::size_t k = 0; k < elements[i].size(); ++k) {
+        const std::string module =
+            std::to_string(i) + "." +
+            (i + 1 == elements.size() && k == 0 ? last_name : "proj" + std::to_string(k));
+        const OpId op = builder.add_op(std::to_string(i) + "_" + std::to_string(k), "Op");
+        if (last != kNoTensor) builder.add_input(op, last);
+        const std::vector<std::int64_t> shape = {elements[i][k], 64};
+        builder.add_input(op, builder.add_parameter({DType::f32, true, shape, kUnknownBytes},
+                                                    module + ".weight"));
+        last = builder.add_output(op, {DType::f32, true, {1, 64}, kUnknownBytes});
+      }
+    }
+    return builder.build();
+  };
+  // An embedding and its norm, two layers, a norm, a head.
+  const auto graph = sequence({{64}, {1}, {64, 64, 1}, {64, 64, 1}, {1}, {64}});
+  const Placement placement = {kFirst,  kFirst,  kFirst,  kFirst,  kFirst,
+                               kSecond, kSecond, kSecond, kSecond, kSecond};
+  CHECK(plan_writer("vllm").text(*graph, *machine(), placement) ==
+        "VLLM_PP_LAYER_PARTITION=1,1\n--pipeline-parallel-size 2\n");
+  expect_error(ErrorCode::unsupported, {"vLLM", "1 has 0 of the 2", "torch-pipelining"}, [&] {
+    plan_writer("vllm").check(*sequence({{64, 64}, {1}, {64, 64}, {64, 64}}), *machine());
+  });
+  expect_error(ErrorCode::unsupported, {"llama.cpp", "1", "a further word", "1.eh_proj"}, [&] {
+    plan_writer("llama.cpp").check(*sequence({{64, 64}, {64, 64}}, "eh_proj"), *machine());
+  });
 }
 
 TEST_CASE("DeepSpeed counts elements without parameters, where all are of one list") {
