@@ -64,6 +64,35 @@ class Search {
     }
   }
 
+  /// The entry with cuts moved to where the fullest devices have more room, as long as it is as fast and as
+  /// simple. The search itself looks no further along plans that are equally fast.
+  [[nodiscard]] Entry evened_out(Entry entry) {
+    const Problem& problem = evaluator_.problem();
+    const std::vector<Plan> all = every_cut(entry.plan.devices);
+    if (!entry.evaluation.feasible || (!all.empty() && !chain_.has_experts())) return entry;
+    known_.clear();
+    const Simplicity simplicity = simplicity_of(problem.graph(), chain_.placement(entry.plan));
+    const Evaluation first = entry.evaluation;
+    Fullness least = fullness_of(problem, first);
+    for (int step = std::max(kFirstStep, chain_.count() / 8); step >= 1;) {
+      const std::vector<Plan> near = neighbours(entry.plan, step);
+      if (!evaluate(near)) return entry;
+      bool found = false;
+      for (const Plan& plan : near) {
+        const Entry& other = entries_[index_of(plan)];
+        if (!other.evaluation.feasible || !alike_in_time(other.evaluation, first)) continue;
+        if (simplicity_of(problem.graph(), chain_.placement(plan)) != simplicity) continue;
+        Fullness its = fullness_of(problem, other.evaluation);
+        if (!(its < least)) continue;
+        least = std::move(its);
+        entry = other;
+        found = true;
+      }
+      if (!found) step /= 2;
+    }
+    return entry;
+  }
+
  private:
   using Key = std::pair<std::vector<int>, std::vector<int>>;
   static Key key_of(const Plan& plan) { return {plan.ends, plan.hosted}; }
@@ -276,8 +305,9 @@ class StagesPolicy final : public Policy {
       search.try_order(devices);
       if (context.stopped()) break;
     }
-    return answer_of(chain, chosen(problem.graph(), chain, search.entries()), evaluator, answering_,
-                     context);
+    Search::Entry entry = chosen(problem, chain, search.entries());
+    if (within_ > 0) entry = search.evened_out(std::move(entry));
+    return answer_of(chain, entry.plan, evaluator, answering_, context);
   }
 
  private:
@@ -366,27 +396,36 @@ class StagesPolicy final : public Policy {
     return all;
   }
 
-  /// The simplest of those within reach of the best.
-  [[nodiscard]] Plan chosen(const Graph& graph, const Chain& chain,
-                            const std::vector<Search::Entry>& entries) const {
+  /// The simplest of those within reach of the best; of such alike in time, the one that leaves the fullest
+  /// device most room.
+  [[nodiscard]] Search::Entry chosen(const Problem& problem, const Chain& chain,
+                                     const std::vector<Search::Entry>& entries) const {
     const auto best = std::min_element(entries.begin(), entries.end(), [](auto& a, auto& b) {
       return better(a.evaluation, b.evaluation);
     });
-    if (!best->evaluation.feasible || within_ == 0) return best->plan;
+    if (!best->evaluation.feasible || within_ == 0) return *best;
     const double limit_us = best->evaluation.objective_us * (1 + within_);
-    const Search::Entry* simplest = nullptr;
+    std::vector<const Search::Entry*> simplest;  // several are alike
     Simplicity least;
     for (const Search::Entry& entry : entries) {
       if (!entry.evaluation.feasible || entry.evaluation.objective_us > limit_us) continue;
-      const Simplicity its = simplicity_of(graph, chain.placement(entry.plan));
-      const bool first = simplest == nullptr;
-      if (first || its < least ||
-          (its == least && better(entry.evaluation, simplest->evaluation))) {
-        simplest = &entry;
+      const Simplicity its = simplicity_of(problem.graph(), chain.placement(entry.plan));
+      if (simplest.empty() || its < least) {
+        simplest.clear();
         least = its;
       }
+      if (its == least) simplest.push_back(&entry);
     }
-    return simplest->plan;
+    const Search::Entry* const fastest = *std::min_element(
+        simplest.begin(), simplest.end(),
+        [](const auto* a, const auto* b) { return better(a->evaluation, b->evaluation); });
+    const Search::Entry* evenest = fastest;
+    for (const Search::Entry* const entry : simplest) {
+      if (!alike_in_time(entry->evaluation, fastest->evaluation)) continue;
+      const Fullness its = fullness_of(problem, entry->evaluation);
+      if (its < fullness_of(problem, evenest->evaluation)) evenest = entry;
+    }
+    return *evenest;
   }
 
   std::string order_;
@@ -412,7 +451,9 @@ constexpr OptionSpec kOptions[] = {
     {"within", OptionType::real, "0",
      "take the plan with the fewest cuts, then transfers, then devices, of those at most this "
      "share "
-     "slower than the best",
+     "slower than the best; of plans alike in that and in time, the one that leaves the fullest "
+     "device "
+     "the most room",
      OptionRange::at_least(0)},
     kAloneOption,
     kRepairOption};

@@ -144,6 +144,17 @@ TEST_CASE("stages: within a distance, fewer cuts are worth more than time") {
   CHECK(placed(tight, "stages", {{"within", 0.03}}) == Placement(18, 1));
 }
 
+TEST_CASE("stages: of equal plans, the one whose fullest device has most room") {
+  // Two GPUs, of which every cut is tried, and five, of which the search moves some: 18 and 62 ops of
+  // 10 bytes, which four of the five hold.
+  const auto two = decoder({.memory = {165, 165}, .us = {10, 10}});
+  CHECK(counts(*two, placed(two, "stages", {{"within", 0.03}})) == std::vector{9, 9, 0});
+  const auto five =
+      decoder({.layers = 30, .memory = {200, 200, 200, 200, 200}, .us = {10, 10, 10, 10, 10}});
+  const auto even = counts(*five, placed(five, "stages", {{"within", 0.03}}));
+  CHECK(*std::max_element(even.begin(), even.end()) == 16);
+}
+
 TEST_CASE("stages: experts go to the host where the GPUs do not hold them") {
   // A layer has 20 bytes and 80 of experts. All but the experts fit.
   const auto problem = decoder({.layers = 4, .experts = true, .memory = {60, 60}});

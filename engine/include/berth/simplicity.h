@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "berth/evaluator.h"
 #include "berth/export.h"
@@ -24,6 +25,21 @@ struct Simplicity {
 
   auto operator<=>(const Simplicity&) const = default;
 };
+
+/// How full devices are, compared in this order. Of placements alike in time and simplicity the lesser one
+/// leaves more room: for caches, for longer prompts.
+struct Fullness {
+  double peak_share = 0;       ///< of its memory, on the device where that is most; 0 = no limits
+  double largest_load_us = 0;  ///< Evaluation::busy_us of the busiest device
+  std::vector<double> shares;  ///< of each device's memory, the largest first
+
+  auto operator<=>(const Fullness&) const = default;
+};
+/// Those of an evaluation by that problem.
+[[nodiscard]] BERTH_EXPORT Fullness fullness_of(const Problem& problem,
+                                                const Evaluation& evaluation);
+/// Whether objectives differ by rounding alone: sums of the same costs in another order.
+[[nodiscard]] BERTH_EXPORT bool alike_in_time(const Evaluation& a, const Evaluation& b) noexcept;
 
 /// For a device per op. Control edges tie nothing together and transfer nothing.
 [[nodiscard]] BERTH_EXPORT Simplicity simplicity_of(const Graph& graph, const Placement& placement);

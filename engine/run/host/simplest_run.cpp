@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,45 @@ Placement filled_up(Evaluator& evaluator, Placement placement, const PlaceContex
       if (!evaluation.feasible || evaluation.objective_us >= best.objective_us) continue;
       best = evaluation;
       placement = std::move(next);
+    }
+  }
+  return placement;
+}
+
+/// Single blocks go over a cut where the step is as fast and the plan as simple then, and the fullest devices
+/// have more room.
+Placement evened_out(Evaluator& evaluator, Placement placement, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
+  const std::shared_ptr<const Groups> blocks = problem.finest_groups();
+  const Evaluation first = evaluator.evaluate(placement);
+  if (!first.feasible) return placement;
+  const Simplicity simplicity = simplicity_of(problem.graph(), placement);
+  const std::set<DeviceId> used(placement.begin(), placement.end());
+  Fullness least = fullness_of(problem, first);
+  const auto moves = [&](GroupId block, DeviceId device) {
+    Placement next = placement;
+    for (const OpId op : blocks->members(block)) {
+      if (problem.cost_us(op, device) >= kCannotRun) return false;
+      next[at(op)] = device;
+    }
+    if (next == placement || simplicity_of(problem.graph(), next) != simplicity) return false;
+    const Evaluation evaluation = evaluator.evaluate(next);
+    if (!evaluation.feasible || !alike_in_time(evaluation, first)) return false;
+    Fullness its = fullness_of(problem, evaluation);
+    if (!(its < least)) return false;
+    least = std::move(its);
+    placement = std::move(next);
+    return true;
+  };
+  // Forwards, then backwards: what follows a block that has gone over the cut may go after it.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (GroupId i = 0; i < 2 * blocks->count(); ++i) {
+      const GroupId block = i < blocks->count() ? i : 2 * blocks->count() - 1 - i;
+      for (const DeviceId device : used) {
+        if (context.stopped()) return placement;
+        changed = moves(block, device) || changed;
+      }
     }
   }
   return placement;
@@ -159,6 +199,7 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
   Placement simplest = simplest_within(*evaluator, candidates, within, context);
   if (outcome.tool != nullptr && outcome.tool->spills) {
     simplest = filled_up(*evaluator, std::move(simplest), context);
+    simplest = evened_out(*evaluator, std::move(simplest), context);
   }
   if (context.stopped() && outcome.search && outcome.search->end == SearchEnd::done) {
     const bool asked = hooks.should_stop && hooks.should_stop();

@@ -50,6 +50,29 @@ TEST_CASE("cuts count pieces, transfers count receivers") {
   CHECK(Simplicity{1, 9, 9} < Simplicity{2, 0, 0});
 }
 
+TEST_CASE("the fullest device counts first, then the busiest, then the others") {
+  GraphBuilder builder("one");
+  builder.add_op("a", "T");
+  std::vector<Device> devices = {{"a", "a"}, {"b", "b"}, {"c", "c"}};
+  devices[0].memory_bytes = 100;
+  devices[1].memory_bytes = 200;
+  const auto cluster =
+      std::make_shared<const Cluster>("three", devices, std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
+  const Problem problem(builder.build(), cluster,
+                        std::make_shared<const Costs>(std::vector<std::vector<double>>(3, {1.0}),
+                                                      std::vector<std::int64_t>{}, "test"));
+  const auto full = [&](std::vector<std::int64_t> peaks, double us) {
+    Evaluation evaluation;
+    evaluation.peak_bytes = std::move(peaks);
+    evaluation.busy_us = {us, 1, 1};
+    return fullness_of(problem, evaluation);
+  };
+  CHECK(full({50, 180, 999}, 7) == Fullness{0.9, 7, {0.9, 0.5, 0}});
+  CHECK(full({50, 160, 0}, 9) < full({50, 180, 0}, 7));
+  CHECK(full({60, 180, 0}, 7) < full({50, 180, 0}, 9));
+  CHECK(full({50, 180, 0}, 7) < full({60, 180, 0}, 7));
+}
+
 TEST_CASE("an op with many outputs costs what its edges cost") {
   // Outputs times edges, 4e10, would take minutes.
   constexpr int kOutputs = 200'000;
