@@ -50,6 +50,46 @@ std::int64_t width_read(const Graph& graph, OpId op) {
   return width;
 }
 
+/// How many positions a cache that is an input of a layer has: along the dimension in which an op of the layer
+/// makes it longer. 0 where none does.
+std::int64_t cached_positions(const Graph& graph, const Block& layer, TensorId cache) {
+  const auto shape = graph.shape(cache);
+  if (shape.size() < 3) return 0;
+  for (const OpId op : layer.ops) {
+    if (graph.is_input(op)) continue;
+    for (const TensorId made : graph.outputs(op)) {
+      const auto longer = graph.shape(made);
+      if (longer.size() != shape.size()) continue;
+      const auto first = std::mismatch(shape.begin(), shape.end(), longer.begin());
+      const auto along = first.first - shape.begin();
+      if (first.first == shape.end() || along == 0 || *first.second < *first.first) continue;
+      if (std::equal(first.first + 1, shape.end(), first.second + 1)) return *first.first;
+    }
+  }
+  return 0;
+}
+
+/// The positions of the layers' caches. Where no op makes one longer, and none may be a state of fixed size,
+/// their longest dimension but the first.
+std::int64_t cached_positions(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
+                              bool states) {
+  std::int64_t growing = 0, longest = 0;
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      if (!graph.is_input(op)) continue;
+      for (const TensorId tensor : graph.outputs(op)) {
+        const auto shape = graph.shape(tensor);
+        if (shape.size() < 3) continue;
+        growing = std::max(growing, cached_positions(graph, blocks[layer], tensor));
+        // Of heads, positions and a head's numbers: positions that nobody gave are 1.
+        const bool single = shape.size() == 4 && shape[2] == 1 && shape[1] < shape[3];
+        longest = std::max(longest, single ? 1 : *std::max_element(shape.begin() + 1, shape.end()));
+      }
+    }
+  }
+  return growing > 0 || states ? growing : longest;
+}
+
 /// Sets widths.hidden; returns the positions of the step.
 std::int64_t find_hidden(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                          Widths& widths) {
@@ -209,28 +249,21 @@ std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Bloc
 Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder) {
   Widths widths;
   const std::int64_t positions = find_hidden(graph, blocks, decoder, widths);
-  std::int64_t cached = 0;
   for (const BlockId layer : decoder.layers) {
     find_feed_forward(graph, blocks, layer, widths);
     widths.latent = std::max(widths.latent, latent_queries(graph, blocks, layer));
     for (const OpId op : blocks[layer].ops) {
       widths.chosen = std::max(widths.chosen, chosen_by(graph, op));
-      if (!graph.is_input(op)) continue;
-      for (const TensorId tensor : graph.outputs(op)) {
-        const auto shape = graph.shape(tensor);
-        for (std::size_t i = 1; shape.size() > 2 && i < shape.size(); ++i) {
-          cached = std::max(cached, shape[i]);
-        }
-      }
     }
   }
+  widths.cached = cached_positions(graph, blocks, decoder, widths.scan > 0);
   for (const BlockId block : decoder.behind) {
     for (const OpId op : blocks[block].ops) {
       if (reads_parameters(graph, op)) widths.words = std::max(widths.words, width_made(graph, op));
     }
   }
-  widths.context = cached + positions;
-  widths.has_caches = cached > 0;
+  widths.context = widths.cached + positions;
+  widths.has_caches = widths.cached > 0;
   return widths;
 }
 
@@ -259,11 +292,14 @@ std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decod
              " positions; export the model with them, so that the plan has that room");
 }
 
-LlamaBuffers llama_buffers(const Widths& widths) {
+std::int64_t llama_context(const Widths& widths) {
   // A file without caches says nothing of the context.
   const std::int64_t least = widths.has_caches ? 1 : kUbatch;
-  const std::int64_t context =
-      (std::max(least, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
+  return (std::max(least, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
+}
+
+LlamaBuffers llama_buffers(const Widths& widths) {
+  const std::int64_t context = llama_context(widths);
   const std::int64_t tokens = std::min(kUbatch, context);
   const std::int64_t mask = tokens * context * 2;
   const auto floats = [&](std::int64_t width) { return tokens * width * 4; };

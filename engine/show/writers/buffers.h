@@ -33,6 +33,7 @@ struct Widths {
   std::int64_t scan = 0;  ///< of a layer of states and convolutions (Mamba's); 0 = there is none
   std::int64_t words = 0;
   std::int64_t context = 0;  ///< positions of the caches, this step's among them
+  std::int64_t cached = 0;   ///< those without this step's
   bool has_caches = false;   ///< whether the file has them
 };
 [[nodiscard]] Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder);
@@ -42,6 +43,9 @@ struct Widths {
 [[nodiscard]] std::string missing_caches(const Graph& graph, const Blocks& blocks,
                                          const Decoder& decoder, const Widths& widths,
                                          std::string_view tool);
+
+/// The positions for which llama.cpp allots caches: those of the file, in steps of its own.
+[[nodiscard]] std::int64_t llama_context(const Widths& widths);
 
 /// llama.cpp's compute buffers for a prompt, as src/llama-context.cpp reserves them, with flash
 /// attention and without its pipeline, which it gives up where it has no room. In bytes.

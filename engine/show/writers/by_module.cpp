@@ -15,6 +15,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "layers/module_names.h"
+#include "writers/buffers.h"
 #include "writers/decoder.h"
 #include "writers/writers.h"
 
@@ -327,6 +328,28 @@ std::string layer_options(const Cluster& cluster, const Blocks& blocks, const De
   return text;
 }
 
+/// llama.cpp's option for experts `apart` from the rest of their layers, by the `device` of each layer.
+std::string expert_options(const Cluster& cluster, const Decoder& decoder,
+                           const std::map<DeviceId, std::vector<int>>& apart,
+                           const std::vector<DeviceId>& device) {
+  const auto on_host = [&](DeviceId each) { return cluster.device(each).host; };
+  std::string overrides;
+  for (const auto& [where, layers] : apart) {
+    const auto count = static_cast<int>(layers.size());
+    const bool all = layers.size() == decoder.layers.size();
+    // Those of the first layers, where layers before them are on the host altogether.
+    if (!all && apart.size() == 1 && on_host(where) &&
+        layers.back() - layers.front() + 1 == count &&
+        std::all_of(device.begin(), device.begin() + layers.front(), on_host)) {
+      return cat("--n-cpu-moe ", layers.back() + 1, "\n");
+    }
+    overrides += cat(overrides.empty() ? "" : ",",
+                     all ? std::string("_exps") : cat("blk\\.(", numbers(layers), ")\\..*_exps"),
+                     "=", buffer(cluster, where));
+  }
+  return overrides.empty() ? overrides : cat("-ot \"", overrides, "\"\n");
+}
+
 }  // namespace
 
 std::string device_map(const Graph& graph, const Cluster& cluster, const Placement& placement) {
@@ -390,15 +413,11 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   const DeviceId output = only_device(cluster, blocks, of_block, decoder.behind,
                                       "llama.cpp has one place for norm and head");
   device.push_back(output == kNoDevice ? device.back() : output);
-  const std::string text = layer_options(cluster, blocks, decoder, device);
-  std::string overrides;
-  for (const auto& [where, layers] : exceptions) {
-    const bool all = layers.size() == decoder.layers.size();
-    overrides += cat(overrides.empty() ? "" : ",",
-                     all ? std::string("_exps") : cat("blk\\.(", numbers(layers), ")\\..*_exps"),
-                     "=", buffer(cluster, where));
-  }
-  return overrides.empty() ? text : text + cat("-ot \"", overrides, "\"\n");
+  std::string text = layer_options(cluster, blocks, decoder, device);
+  text += expert_options(cluster, decoder, exceptions, device);
+  const Widths widths = widths_of(graph, blocks, decoder);
+  // Without it llama.cpp allots caches for as many positions as the model was trained for.
+  return widths.has_caches ? text + cat("-c ", llama_context(widths), "\n") : text;
 }
 
 std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& placement) {
@@ -424,8 +443,12 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
     const std::size_t end = i + 1 < stages.begins.size() ? stages.begins[i + 1] : of_layers.size();
     partition += cat(i > 0 ? "," : "", end - stages.begins[i]);
   }
+  const Widths widths = widths_of(graph, blocks, decoder);
+  // Without it vLLM asks for room for as many positions as the model was trained for.
+  const std::string length =
+      widths.has_caches ? cat("--max-model-len ", widths.context, "\n") : std::string();
   return cat(visible(cluster, stages), "VLLM_PP_LAYER_PARTITION=", partition,
-             "\n--pipeline-parallel-size ", stages.devices.size(), "\n");
+             "\n--pipeline-parallel-size ", stages.devices.size(), "\n", length);
 }
 
 std::string deepspeed(const Graph& graph, const Cluster& cluster, const Placement& placement) {

@@ -12,6 +12,7 @@
 #include "support/units.h"
 #include "writers/buffers.h"
 #include "writers/decoder.h"
+#include "writers/notes.h"
 #include "writers/offloading.h"
 #include "writers/writers.h"
 
@@ -46,13 +47,6 @@ std::vector<std::string> devices_where(const Cluster& cluster, Chosen&& chosen) 
 
 std::vector<std::string> hosts_of(const Cluster& cluster) {
   return devices_where(cluster, [&](DeviceId d) { return cluster.device(d).host; });
-}
-
-std::vector<std::string> hosts_for_words(const Cluster& cluster) {
-  std::vector<std::string> hosts = hosts_of(cluster);
-  if (!hosts.empty()) return hosts;
-  throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
-                                          cluster.name(), "' has none"));
 }
 
 /// Neural processors, which have runtimes of their own.
@@ -131,12 +125,13 @@ void refuse_gpus(const Cluster& cluster, std::string_view tool, bool apples) {
   }
 }
 
-/// A form that holds numbers of GPUs has no place for variables.
-void note_order(const Cluster& cluster, ToolRules& rules) {
-  const std::string_view variable = order_variable(cluster);
-  if (variable.empty()) return;
-  rules.notes.push_back(cat("the plan numbers GPUs by their slots, as the machine has them; set ",
-                            variable, " where it runs"));
+/// One process has the memory of one host.
+void refuse_hosts(const Cluster& cluster, std::string_view tool) {
+  const std::vector<std::string> hosts = hosts_of(cluster);
+  if (hosts.size() < 2) return;
+  throw Error(ErrorCode::unsupported,
+              cat(tool, " runs in one process on one host, and machine '", cluster.name(), "' has ",
+                  join(hosts, 5), "; name a machine with one of them and its devices"));
 }
 
 void needs_accelerator(const Cluster& cluster, std::string_view tool) {
@@ -187,32 +182,9 @@ void compute_for_hosts(const ToolTask& task, const Blocks& blocks, DeviceId main
           "accelerate does it"));
 }
 
-/// torch.onnx.export computes constants, such as the rows of a table of positions, from parameters that the
-/// file then lacks. A module around others has no entry in a map, so that nothing covers them there.
-void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules) {
-  std::set<std::string> modules, found;
-  for (const Block& block : blocks.all())
-    modules.insert(block.modules.begin(), block.modules.end());
-  for (OpId op = 0; op < task.graph.op_count(); ++op) {
-    const std::string& module = blocks.module_of(op);
-    if (module.empty() || task.graph.attribute(op, kModuleAttribute) == nullptr) continue;
-    const auto inner = modules.lower_bound(module + ".");
-    if (inner == modules.end() || !inner->starts_with(module + ".")) continue;
-    for (const TensorId tensor : task.graph.parameters(op)) {
-      const bool named = task.graph.tensor_name(tensor).find('.') != std::string::npos;
-      if (!named && task.graph.bytes(tensor) > 8) found.insert(module);
-    }
-  }
-  if (found.empty()) return;
-  rules.notes.push_back(
-      cat("the file has constants that its exporter computed in ",
-          join({found.begin(), found.end()}, 5),
-          ", maybe from parameters that it lacks; where accelerate misses one, add "
-          "it to the map with the device of the first layer that reads it"));
-}
-
 ToolRules accelerate(const ToolTask& task) {
   refuse_gpus(task.cluster, "accelerate", /*apples=*/true);
+  refuse_hosts(task.cluster, "accelerate");
   const Blocks blocks(task.graph);
   ToolRules rules;
   note_order(task.cluster, rules);
@@ -237,13 +209,6 @@ ToolRules accelerate(const ToolTask& task) {
   }
   compute_for_hosts(task, blocks, main, rules);
   return rules;
-}
-
-void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-                 std::string_view tool, ToolRules& rules) {
-  std::string note =
-      missing_caches(task.graph, blocks, decoder, widths_of(task.graph, blocks, decoder), tool);
-  if (!note.empty()) rules.notes.push_back(std::move(note));
 }
 
 /// Prompts are computed on the first GPU, for layers and experts that the host holds too, to which their
@@ -281,10 +246,19 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
   rules.constraints.push_back(std::move(margin));
 }
 
+/// llama.cpp's.
+void needs_host(const Cluster& cluster) {
+  refuse_hosts(cluster, "llama.cpp");
+  if (!hosts_of(cluster).empty()) return;
+  throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
+                                          cluster.name(), "' has none"));
+}
+
 ToolRules llama(const ToolTask& task) {
   const Blocks blocks(task.graph);
   const Decoder decoder = decoder_of(task.graph, blocks, "llama.cpp");
-  const std::vector<std::string> hosts = hosts_for_words(task.cluster);
+  needs_host(task.cluster);
+  const std::vector<std::string> hosts = hosts_of(task.cluster);
   ToolRules rules;
   forbid(rules, npus_of(task.cluster), "(llama.cpp knows no neural processor)");
   std::vector<std::string> beyond = devices_where(task.cluster, [&](DeviceId d) {
@@ -319,6 +293,7 @@ ToolRules llama(const ToolTask& task) {
       {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
+  note_bits(task, blocks, decoder, "llama.cpp", "a GGUF file", rules);
   return rules;
 }
 
@@ -347,6 +322,8 @@ ToolRules vllm_rules(const ToolTask& task) {
   rules.costs = with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline},
                                       blocks, decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
+  note_bits(task, blocks, decoder, "vLLM", "a checkpoint", rules);
+  note_tensor_parallel(task.cluster, rules);
   return rules;
 }
 
@@ -382,6 +359,7 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
                 cat("ONNX Runtime runs models of ONNX, and '", task.graph.name(), "' is one of ",
                     dialect == "tf" ? "TensorFlow" : "MLIR"));
   }
+  refuse_hosts(task.cluster, "a session of ONNX Runtime");
   ToolRules rules;
   const std::int64_t bytes = task.graph.total_param_bytes();
   DeviceId chosen = kNoDevice;
@@ -430,6 +408,7 @@ ToolRules no_rules(const ToolTask&) {
 }
 
 ToolRules openvino_rules(const ToolTask& task) {
+  refuse_hosts(task.cluster, "OpenVINO");
   ToolRules rules;
   std::vector<std::string> others = devices_where(
       task.cluster, [&](DeviceId d) { return !is_openvinos(task.cluster.device(d)); });
@@ -465,6 +444,15 @@ void needs_blocks(const Graph& graph, const Cluster&) {
   static_cast<void>(Blocks(graph));
 }
 
+void needs_blocks_and_one_host(const Graph& graph, const Cluster& cluster) {
+  refuse_hosts(cluster, "accelerate");
+  needs_blocks(graph, cluster);
+}
+
+void needs_one_host(const Graph&, const Cluster& cluster) {
+  refuse_hosts(cluster, "OpenVINO");
+}
+
 void needs_pipeline_layers(const Graph& graph, const Cluster&) {
   static_cast<void>(pipeline_layers(graph, Blocks(graph)));
 }
@@ -475,8 +463,8 @@ void needs_decoder(const Graph& graph, const Cluster& cluster) {
 }
 
 void needs_decoder_and_host(const Graph& graph, const Cluster& cluster) {
-  static_cast<void>(decoder_of(Blocks(graph), "llama.cpp"));
-  static_cast<void>(hosts_for_words(cluster));
+  static_cast<void>(decoder_of(graph, Blocks(graph), "llama.cpp"));
+  needs_host(cluster);
 }
 
 void needs_onnx_mlir(const Graph&, const Cluster& cluster) {
@@ -491,6 +479,7 @@ void needs_onnx_mlir(const Graph&, const Cluster& cluster) {
 }
 
 void needs_one_gpu(const Graph&, const Cluster& cluster) {
+  refuse_hosts(cluster, "a session of ONNX Runtime");
   if (accelerator_count(cluster) < 2) return;
   throw Error(ErrorCode::unsupported,
               cat("a session of ONNX Runtime holds one GPU, and machine '", cluster.name(),

@@ -21,6 +21,8 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
 
 // What of a model or a machine a form cannot have, whatever the plan; each as PlanWriter::check says.
 void needs_blocks(const Graph& graph, const Cluster& cluster);
+void needs_blocks_and_one_host(const Graph& graph, const Cluster& cluster);
+void needs_one_host(const Graph& graph, const Cluster& cluster);
 void needs_pipeline_layers(const Graph& graph, const Cluster& cluster);
 void needs_decoder(const Graph& graph, const Cluster& cluster);
 void needs_decoder_and_host(const Graph& graph, const Cluster& cluster);

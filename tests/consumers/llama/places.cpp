@@ -99,6 +99,13 @@ int main(int argc, char** argv) {
         params.tensor_split = shares.data();
       }
       if (option.rfind("-ot ", 0) == 0) patterns = split(value.substr(1, value.size() - 2), ',');
+      if (option.rfind("--n-cpu-moe ", 0) == 0) {
+        // llm_ffn_exps_block_regex of common/common.h
+        for (int layer = 0; layer < std::atoi(value.c_str()); ++layer) {
+          patterns.push_back("blk\\." + std::to_string(layer) +
+                             "\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU");
+        }
+      }
     }
     for (std::string& pattern : patterns) {
       const std::size_t equals = pattern.rfind('=');

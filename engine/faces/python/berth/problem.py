@@ -386,9 +386,10 @@ class Result:
     @property
     def vllm(self) -> VllmPlan:
         lines = self.plan("vllm").split()
-        number = int(lines[lines.index("--pipeline-parallel-size") + 1])
+        options = {name[2:].replace("-", "_"): int(value)
+                   for name, value in zip(lines, lines[1:]) if name.startswith("--")}
         environment = dict(line.split("=", 1) for line in lines if "=" in line)
-        return VllmPlan(environment, {"pipeline_parallel_size": number})
+        return VllmPlan(environment, options)
 
     def report(self, path: Any = None) -> str:
         """A page in HTML that shows it, without network; written to `path` where one is given."""

@@ -1,0 +1,131 @@
+#include "writers/notes.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "berth/module_attribute.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "support/units.h"
+#include "writers/buffers.h"
+
+namespace berth::writers {
+namespace {
+
+/// The weights that ops multiply with: their number, and the bytes of them with scales and zero points.
+struct Weights {
+  double count = 0;
+  double bytes = 0;
+};
+
+std::int64_t whole_number(const Graph& graph, OpId op, std::string_view attribute) {
+  const AttributeValue* const value = graph.attribute(op, attribute);
+  const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? 0 : *number;
+}
+
+Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
+  Weights all;
+  std::set<TensorId> seen;
+  for (const OpId op : ops) {
+    if (graph.is_constant(op)) continue;
+    // Of a packed matrix, the op says how large it is (MatMulNBits).
+    const double packed = static_cast<double>(whole_number(graph, op, "K")) *
+                          static_cast<double>(whole_number(graph, op, "N"));
+    // Of packed experts, how many bits of a byte are one (QMoE); scales lie beside them.
+    const std::int64_t bits = whole_number(graph, op, "expert_weight_bits");
+    double count = 0, bytes = 0;
+    for (const TensorId tensor : graph.parameters(op)) {
+      if (!seen.insert(tensor).second) continue;
+      double elements = graph.shape(tensor).size() < 2 ? 0 : 1;
+      for (const std::int64_t dim : graph.shape(tensor)) elements *= static_cast<double>(dim);
+      if (elements == 0 && packed == 0 && bits == 0) continue;
+      if (bits > 0) {
+        elements *= graph.dtype(tensor) == DType::u8 ? 8 / static_cast<double>(bits) : 0;
+      }
+      count += elements;
+      bytes += static_cast<double>(graph.bytes(tensor));
+    }
+    if (bytes == 0) continue;
+    all.count += packed > 0 ? packed : count;
+    all.bytes += bytes;
+  }
+  return all;
+}
+
+}  // namespace
+
+void note_order(const Cluster& cluster, ToolRules& rules) {
+  const std::string_view variable = order_variable(cluster);
+  if (variable.empty()) return;
+  rules.notes.push_back(cat("the plan numbers GPUs by their slots, as the machine has them; set ",
+                            variable, " where it runs"));
+}
+
+void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules) {
+  std::set<std::string> modules, found;
+  for (const Block& block : blocks.all())
+    modules.insert(block.modules.begin(), block.modules.end());
+  for (OpId op = 0; op < task.graph.op_count(); ++op) {
+    const std::string& module = blocks.module_of(op);
+    if (module.empty() || task.graph.attribute(op, kModuleAttribute) == nullptr) continue;
+    const auto inner = modules.lower_bound(module + ".");
+    if (inner == modules.end() || !inner->starts_with(module + ".")) continue;
+    for (const TensorId tensor : task.graph.parameters(op)) {
+      const bool named = task.graph.tensor_name(tensor).find('.') != std::string::npos;
+      if (!named && task.graph.bytes(tensor) > 8) found.insert(module);
+    }
+  }
+  if (found.empty()) return;
+  rules.notes.push_back(
+      cat("the file has constants that its exporter computed in ",
+          join({found.begin(), found.end()}, 5),
+          ", maybe from parameters that it lacks; where accelerate misses one, add "
+          "it to the map with the device of the first layer that reads it"));
+}
+
+void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                 std::string_view tool, ToolRules& rules) {
+  const Widths widths = widths_of(task.graph, blocks, decoder);
+  std::string note = missing_caches(task.graph, blocks, decoder, widths, tool);
+  if (!note.empty()) rules.notes.push_back(std::move(note));
+  if (!widths.has_caches || widths.cached > 1) return;
+  rules.notes.push_back(cat("caches are of ", widths.cached,
+                            " position, as where their dimension is not given; give the ",
+                            "context that ", tool,
+                            " is to have with --dim, so that the plan has room for it"));
+}
+
+void note_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+               std::string_view tool, std::string_view its_file, ToolRules& rules) {
+  std::vector<OpId> ops;
+  for (const BlockId layer : decoder.layers) {
+    ops.insert(ops.end(), blocks[layer].ops.begin(), blocks[layer].ops.end());
+  }
+  const Weights weights = weights_of(task.graph, ops);
+  if (weights.count == 0) return;
+  rules.notes.push_back(cat("the plan counts ", format_fixed(8 * weights.bytes / weights.count, 1),
+                            " bits for a weight of the layers, as this file has them; ", tool,
+                            " loads ", its_file,
+                            ", and one of other bits needs a plan of its own"));
+}
+
+void note_tensor_parallel(const Cluster& cluster, ToolRules& rules) {
+  const int count = accelerator_count(cluster);
+  const Device* first = nullptr;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (!is_gpu(device)) continue;
+    if (first == nullptr) first = &device;
+    if (device.kind != first->kind || device.memory_bytes != first->memory_bytes) return;
+  }
+  if (count < 2) return;
+  rules.notes.push_back(
+      cat("pipelines alone were searched; of equal GPUs vLLM can also have a part of each layer on "
+          "every "
+          "one (--tensor-parallel-size ",
+          count, "), where a token reads the weights of all at once: measure that too"));
+}
+
+}  // namespace berth::writers

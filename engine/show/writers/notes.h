@@ -1,0 +1,26 @@
+// What a person should know of a tool's plan that the plan itself has no place for.
+#pragma once
+
+#include <string_view>
+
+#include "berth/blocks.h"
+#include "berth/tools.h"
+#include "writers/decoder.h"
+
+namespace berth::writers {
+
+/// A form that holds numbers of GPUs has no place for variables.
+void note_order(const Cluster& cluster, ToolRules& rules);
+/// torch.onnx.export computes constants, such as the rows of a table of positions, from parameters that the
+/// file then lacks. A module around others has no entry in a map, so that nothing covers them there.
+void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules);
+/// Caches that the file lacks, or has for a single position: a dimension that nobody gave.
+void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                 std::string_view tool, ToolRules& rules);
+/// The bits of a weight, for a tool that loads `its_file` ("a GGUF file") and not this one.
+void note_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+               std::string_view tool, std::string_view its_file, ToolRules& rules);
+/// vLLM's tensor parallelism, where GPUs are alike.
+void note_tensor_parallel(const Cluster& cluster, ToolRules& rules);
+
+}  // namespace berth::writers

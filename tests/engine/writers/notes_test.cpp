@@ -1,0 +1,133 @@
+// What a plan says of the context and the weights that it was made for, and of what was not searched.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "berth/machines.h"
+#include "berth/plan_writers.h"
+#include "berth/tools.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+TensorInfo sized(DType dtype, std::vector<std::int64_t> shape) {
+  return {dtype, true, std::move(shape), kUnknownBytes};
+}
+
+/// Two layers with caches of `cached` positions, which Concat makes longer by `more`; heads are wider than
+/// that. `packed`: weights of 4 bits with a scale in 16 for each 32 of them, of a matrix and of two
+/// experts.
+std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
+                                     std::int64_t more = 1) {
+  GraphBuilder builder("decoder");
+  TensorId last = builder.add_output(builder.add_op("x", "Input"), sized(DType::f16, {1, 64}));
+  for (const std::string layer : {"model.layers.0", "model.layers.1"}) {
+    const OpId past = builder.add_op(layer + ".past", "Input");
+    const TensorId cache = builder.add_output(past, sized(DType::f16, {1, 4, cached, 512}));
+    const OpId longer = builder.add_op(layer + ".concat", "Concat");
+    builder.add_input(longer, cache);
+    builder.add_output(longer, sized(DType::f16, {1, 4, cached + more, 512}));
+    for (const char* part : {".self_attn.q_proj", ".mlp.up_proj"}) {
+      const std::string module = layer + part;
+      const OpId op = builder.add_op(module, "MatMul");
+      builder.add_input(op, last);
+      if (module.ends_with("q_proj")) builder.add_input(op, cache);
+      if (packed && module.ends_with("up_proj")) {
+        builder.set_attribute(op, "expert_weight_bits", std::int64_t{4});
+        builder.add_input(
+            op, builder.add_parameter(sized(DType::u8, {2, 64, 32}), module + ".qweight"));
+        builder.add_input(op,
+                          builder.add_parameter(sized(DType::f16, {2, 128}), module + ".scales"));
+      } else if (packed) {
+        builder.set_attribute(op, "K", std::int64_t{64});
+        builder.set_attribute(op, "N", std::int64_t{64});
+        builder.add_input(
+            op, builder.add_parameter(sized(DType::u8, {64, 2, 16}), module + ".qweight"));
+        builder.add_input(op, builder.add_parameter(sized(DType::f16, {128}), module + ".scales"));
+      } else {
+        builder.add_input(op,
+                          builder.add_parameter(sized(DType::f16, {64, 64}), module + ".weight"));
+      }
+      last = builder.add_output(op, sized(DType::f16, {1, 64}));
+    }
+  }
+  return builder.build();
+}
+
+std::string notes(const char* name, const Graph& graph, const char* words) {
+  const auto cluster = machine_of_words(words);
+  const auto costs = Costs::roofline(graph, *cluster);
+  std::string text;
+  for (const auto& note : tool(name).rules({graph, *cluster, *costs, false}).notes) {
+    text += note + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("plans say the context that they have room for, in the tool's own steps") {
+  const auto cluster = machine_of_words("l4+host");
+  const auto text = [&](const char* form, std::int64_t cached) {
+    const auto graph = decoder(cached);
+    const DeviceId gpu = cluster->device(0).host ? 1 : 0;
+    return plan_writer(form).text(*graph, *cluster,
+                                  Placement(static_cast<std::size_t>(graph->op_count()), gpu));
+  };
+  CHECK(text("llama.cpp", 255) == "-ngl 3\n-c 256\n");
+  CHECK(text("llama.cpp", 256) == "-ngl 3\n-c 512\n");
+  CHECK(text("vllm", 256) ==
+        "VLLM_PP_LAYER_PARTITION=2\n--pipeline-parallel-size 1\n--max-model-len 257\n");
+}
+
+TEST_CASE("caches of a single position are told, as nobody gave their dimension") {
+  for (const char* name : {"llama.cpp", "vllm"}) {
+    CHECK(notes(name, *decoder(1), "l4+host").find("of 1 position") != std::string::npos);
+    // The total is 1 too, where nobody gave that.
+    CHECK(notes(name, *decoder(1, false, 0), "l4+host").find("of 1 pos") != std::string::npos);
+    CHECK(notes(name, *decoder(2), "l4+host").find("position") == std::string::npos);
+  }
+}
+
+TEST_CASE("plans for tools with files of their own say the bits of a weight") {
+  CHECK(notes("llama.cpp", *decoder(9), "l4+host").find("counts 16.0 bits") != std::string::npos);
+  CHECK(notes("llama.cpp", *decoder(9, true), "l4+host").find("counts 4.5 bits") !=
+        std::string::npos);
+  CHECK(notes("vllm", *decoder(9, true), "l4+host").find("4.5 bits") != std::string::npos);
+  CHECK(notes("accelerate", *decoder(9), "l4+host").find("bits") == std::string::npos);
+}
+
+TEST_CASE("vLLM's tensor parallelism is told where GPUs are alike") {
+  CHECK(notes("vllm", *decoder(9), "4xl4+host").find("--tensor-parallel-size 4") !=
+        std::string::npos);
+  for (const char* words : {"l4+host", "l4+t4+host"}) {
+    CHECK(notes("vllm", *decoder(9), words).find("tensor") == std::string::npos);
+  }
+}
+
+TEST_CASE("tools of one process refuse machines of several hosts") {
+  std::vector<Device> devices = {{"a/cpu", "cpu"}, {"a/gpu", "gpu"}, {"b/cpu", "cpu"}};
+  devices[0].host = devices[2].host = true;
+  for (Device& device : devices) device.flops = device.memory_bandwidth = 1e12;
+  const Cluster cluster("two", devices, {{"*", "*", 1e9, 1}});
+  const auto graph = decoder(9);
+  const auto costs = Costs::roofline(*graph, cluster);
+  for (const char* name : {"llama.cpp", "accelerate", "onnxruntime", "openvino"}) {
+    CAPTURE(name);
+    expect_error(ErrorCode::unsupported, {"one host", "'two'", "a/cpu, b/cpu", "one of them"}, [&] {
+      static_cast<void>(tool(name).rules({*graph, cluster, *costs, false}));
+    });
+  }
+  for (const char* form : {"llama.cpp", "device_map", "onnxruntime", "openvino"}) {
+    CAPTURE(form);
+    expect_error(ErrorCode::unsupported, {"one host", "a/cpu, b/cpu"},
+                 [&] { plan_writer(form).check(*graph, cluster); });
+  }
+  static_cast<void>(tool("deepspeed").rules({*graph, cluster, *costs, false}));
+}
+
+}  // namespace
+}  // namespace berth::test
