@@ -9,10 +9,8 @@
 namespace berth::ops {
 namespace {
 
-/// An attribute that is 1, as a number or as a list of one, as C gives it.
 bool says(const OpView& op, std::string_view name) {
-  const auto numbers = op.integers(name);
-  return numbers.empty() ? op.integer(name, 0) == 1 : numbers.front() == 1;
+  return op.integer(name, 0) == 1;
 }
 
 /// Whether nothing reads the op's outputs but the first, as the mask of a Dropout, which has memory of its own.
@@ -35,7 +33,7 @@ bool is_view(const Graph& graph, OpId op) {
   if (graph.dialect() == "berth") return says(view, kViewAttribute);
   const WorkRule* const rule = find_work(graph.dialect(), graph.op_type(op));
   if (rule == nullptr) return false;
-  if (rule->in_place) return !says(view, "copies");
+  if (rule->in_place) return !says(view, "copies") && !says(view, "starts_empty");
   const bool changes_nothing =
       (rule->estimate == work::converted && !work::converts(view)) ||
       (rule->estimate == work::dropped && !work::drops(view) && reads_first_only(graph, op));

@@ -26,7 +26,7 @@ struct WorkRule {
   double flops = 0;
   /// Why there is nothing to do; without `estimate`, why the work is not counted here.
   std::string_view free_because = {};
-  /// It writes into what it reads, unless the attribute "copies" is 1.
+  /// It writes into what it reads, unless the attribute "copies" or "starts_empty" is 1.
   bool in_place = false;
 };
 

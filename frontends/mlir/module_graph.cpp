@@ -216,6 +216,8 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   bool varies = false;
   if (failed(add_inputs(op, id, tensors, varies))) return mlir::failure();
   if (failed(note_load(op, id, tensors))) return mlir::failure();
+  // Else it is a constant of the step, as what it writes over may be.
+  if (varies && failed(keep_in_step(op, tensors))) return mlir::failure();
   if (failed(add_outputs(op, id, varies, tensors))) return mlir::failure();
   if (failed(checked(op, add_work(op, id, tensors)))) return mlir::failure();
   if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
@@ -224,7 +226,9 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
 
 mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t id, bool varies,
                                              Tensors& tensors) {
-  const bool has_memory = !is_empty(op) && taker_of(op) == nullptr;
+  // What only updates a part of it lies in its memory.
+  mlir::Operation* const taker = taker_of(op);
+  const bool has_memory = !is_empty(op) && (taker == nullptr || updates_part(*taker));
   for (mlir::OpResult result : op.getResults()) {
     if (tensors.contains(result)) continue;
     const TensorFacts facts = facts_of(result);
@@ -235,6 +239,7 @@ mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t i
       return mlir::failure();
     }
     if (varies) varying_.insert(made);
+    made_by_[made] = id;
   }
   return mlir::success();
 }
@@ -253,6 +258,21 @@ bool ModuleGraph::copies_destination(mlir::Operation& op, const Tensors& tensors
                          is_read_after(destination, op));
 }
 
+mlir::LogicalResult ModuleGraph::keep_in_step(mlir::Operation& op, const Tensors& tensors) {
+  for (mlir::OpResult result : op.getResults()) {
+    const mlir::Value destination = destination_of(result);
+    if (!destination || is_read_after(destination, op)) continue;
+    const auto maker = made_by_.find(tensors_of(tensors, destination).front());
+    if (maker == made_by_.end() || !in_step_.insert(maker->second).second) continue;
+    const std::int64_t yes = 1;
+    if (failed(checked(op, berth_builder_attribute(builder_, maker->second, BERTH_TEXT("in_step"),
+                                                   &yes, 1, {})))) {
+      return mlir::failure();
+    }
+  }
+  return mlir::success();
+}
+
 mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
   mlir::Operation* const taker = taker_of_filled(op);
   // They share a device, unless the user says otherwise.
@@ -265,14 +285,16 @@ mlir::Operation* ModuleGraph::taker_of(mlir::Operation& op) {
 berth_status ModuleGraph::add_work(mlir::Operation& op, std::int32_t id, const Tensors& tensors) {
   if (is_scalar(op)) return add_no_work(id);
   if (runs_in_turn(op)) return add_body_work(op, builder_, id);
-  if (taker_of(op) != nullptr) return add_filling_work(op, builder_, id);
-  if (copies_destination(op, tensors)) {
-    const std::int64_t yes = 1;
-    if (berth_status status =
-            berth_builder_attribute(builder_, id, BERTH_TEXT("copies"), &yes, 1, {})) {
-      return status;
-    }
+  mlir::Operation* const taker = taker_of(op);
+  if (taker != nullptr && !updates_part(*taker)) return add_filling_work(op, builder_, id);
+  const std::int64_t yes = 1;
+  berth_status status = BERTH_OK;
+  if (starts_empty(op)) {
+    status = berth_builder_attribute(builder_, id, BERTH_TEXT("starts_empty"), &yes, 1, {});
+  } else if (copies_destination(op, tensors)) {
+    status = berth_builder_attribute(builder_, id, BERTH_TEXT("copies"), &yes, 1, {});
   }
+  if (status != BERTH_OK) return status;
   return add_rule_attributes(op, builder_, id);
 }
 

@@ -80,7 +80,9 @@ class ModuleGraph {
                                     llvm::ArrayRef<Ids> results);
   /// Whether the op, which updates a part of its destination, first makes a copy of that.
   [[nodiscard]] bool copies_destination(mlir::Operation& op, const Tensors& tensors);
-  /// The op whose result has the memory that this one fills; null where it has its own.
+  /// What the op writes over is made anew in each step.
+  mlir::LogicalResult keep_in_step(mlir::Operation& op, const Tensors& tensors);
+  /// The op that writes its result over what this one fills, on the same device; null for none.
   [[nodiscard]] mlir::Operation* taker_of(mlir::Operation& op);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
   mlir::FailureOr<bool> pass_elements(mlir::Operation& op, Tensors& tensors);
@@ -107,6 +109,8 @@ class ModuleGraph {
   std::vector<std::int32_t> arguments_;
   llvm::DenseSet<std::int32_t> varying_;  ///< tensors that depend on the entry's arguments
   llvm::DenseSet<std::int32_t> kept_;     ///< tensors that nothing may overwrite
+  llvm::DenseMap<std::int32_t, std::int32_t> made_by_;  ///< the op that gives a tensor
+  llvm::DenseSet<std::int32_t> in_step_;                ///< ops that are no constants of the step
   llvm::DenseMap<mlir::Operation*, std::int32_t> places_;  ///< numbers of those that share memory
   llvm::SmallVector<mlir::Operation*, 8> calls_;           // that we are in
   std::map<std::string, mlir::Value> loads_;               // by global: the first

@@ -147,6 +147,13 @@ bool updates_part(mlir::Operation& op) {
          type == "tensor.insert_slice" || type == "tensor.scatter" || type == "tosa.scatter";
 }
 
+bool starts_empty(mlir::Operation& op) {
+  if (!updates_part(op)) return false;
+  const mlir::Value destination = destination_of(op.getResult(0));
+  mlir::Operation* const maker = destination ? destination.getDefiningOp() : nullptr;
+  return maker != nullptr && is_empty(*maker);
+}
+
 bool is_read_after(mlir::Value value, mlir::Operation& op) {
   return llvm::any_of(value.getUsers(), [&op](mlir::Operation* user) {
     mlir::Operation* const reader = op.getBlock()->findAncestorOpInBlock(*user);

@@ -30,6 +30,9 @@ struct Followed {
 /// Whether the op writes a part of its destination and leaves the rest as it is.
 [[nodiscard]] bool updates_part(mlir::Operation& op);
 
+/// Whether it is an update of a buffer with nothing in it.
+[[nodiscard]] bool starts_empty(mlir::Operation& op);
+
 /// Whether an op of the same block, or within it, reads the value after this one does.
 [[nodiscard]] bool is_read_after(mlir::Value value, mlir::Operation& op);
 

@@ -15,6 +15,7 @@
 //   window        sides of a pool's window
 //   fft_length    points of a transform, along each of the last dimensions
 //   copies        1: of an update, which first makes a copy of the tensor that it changes
+//   starts_empty  1: of an update of a buffer with nothing in it, whose memory is the result's
 //   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
 //                 how often it runs, and how many ops it has
 //   picked        pairs: an input of which such a body reads single elements, and how many each time

@@ -86,15 +86,16 @@ TEST_CASE("a Dropout is a view where it drops nothing and nobody reads its mask"
   }
 }
 
-TEST_CASE("an update in place is a view of its destination, one that copies it first is none") {
-  for (const bool copies : {false, true}) {
+TEST_CASE("an update in place is a view, but where it copies first or starts with an empty buffer") {
+  for (const std::string has_memory : {"", "copies", "starts_empty"}) {
+    CAPTURE(has_memory);
     GraphBuilder builder("g", "mlir");
     const OpId op = builder.add_op("op", "stablehlo.dynamic_update_slice");
     builder.add_input(op, builder.add_parameter({DType::f32, true, {8}}));
     builder.add_input(op, builder.add_parameter({DType::f32, true, {2}}));
     builder.add_output(op, {DType::f32, true, {8}});
-    if (copies) builder.set_attribute(op, "copies", std::vector<std::int64_t>{1});
-    CHECK(ops::is_view(*builder.build(), op) == !copies);
+    if (!has_memory.empty()) builder.set_attribute(op, has_memory, std::vector<std::int64_t>{1});
+    CHECK(ops::is_view(*builder.build(), op) == has_memory.empty());
   }
 }
 

@@ -136,3 +136,17 @@ func.func @updates_in_chain(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>
   %second = "stablehlo.dynamic_update_slice"(%first, %row, %zero, %zero) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
   return %second : tensor<1024x1024xf32>
 }
+// An update writes in the memory that is filled for it, by a step that fills it: one tensor, and the row.
+func.func @update_of_filled(%row: tensor<1x1024xf32>, %at: tensor<i32>) -> tensor<1024x1024xf32> {
+  %z = "stablehlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %s = "stablehlo.broadcast_in_dim"(%z) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<1024x1024xf32>
+  %new = "stablehlo.dynamic_update_slice"(%s, %row, %at, %at) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
+  return %new : tensor<1024x1024xf32>
+}
+// What is inserted in an empty buffer has its memory: the arguments, and one tensor.
+func.func @inserts_in_empty(%a: tensor<512x1024xf32>, %b: tensor<512x1024xf32>) -> tensor<1024x1024xf32> {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %r = tensor.insert_slice %a into %e[0, 0] [512, 1024] [1, 1] : tensor<512x1024xf32> into tensor<1024x1024xf32>
+  %q = tensor.insert_slice %b into %r[512, 0] [512, 1024] [1, 1] : tensor<512x1024xf32> into tensor<1024x1024xf32>
+  return %q : tensor<1024x1024xf32>
+}

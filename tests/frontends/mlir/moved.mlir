@@ -87,3 +87,10 @@ func.func @lookup_of_whole(%table: tensor<1000000x64xf32>, %ids: tensor<10240xi6
   } -> tensor<10240x64xf32>
   return %1 : tensor<10240x64xf32>
 }
+// A step that updates zeros writes them first: 16 MiB, and what an update moves.
+func.func @update_of_filled(%u: tensor<256x1024xf32>, %i: tensor<i32>) -> tensor<4096x1024xf32> {
+  %z = "stablehlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %s = "stablehlo.broadcast_in_dim"(%z) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4096x1024xf32>
+  %n = "stablehlo.dynamic_update_slice"(%s, %u, %i, %i) : (tensor<4096x1024xf32>, tensor<256x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<4096x1024xf32>
+  return %n : tensor<4096x1024xf32>
+}
