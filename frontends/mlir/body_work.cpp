@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "liveness.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "loops.h"
@@ -44,55 +47,122 @@ berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t
   return add_rule_attributes(op, builder, id);
 }
 
+/// Whether the op runs one of its regions, as the step decides.
+bool chooses(mlir::Operation& op) {
+  constexpr llvm::StringRef kTypes[] = {"affine.if",      "mhlo.case",    "mhlo.if",
+                                        "onnx.If",        "scf.if",       "scf.index_switch",
+                                        "stablehlo.case", "stablehlo.if", "tf.CaseRegion",
+                                        "tf.IfRegion",    "torch.prim.If"};
+  return llvm::is_contained(kTypes, type_of(op));
+}
+
+/// Ops that run in turn, and branches of which one runs.
+struct Sequence {
+  struct Part {
+    std::int32_t id;  // in the scratch graph
+    double times;
+    bool launches;  // a kernel
+  };
+  llvm::SmallVector<Part> parts;
+  std::vector<std::vector<Sequence>> choices;
+};
+
 /// Ops within one op, calls followed, and how often each runs.
 class Inside {
  public:
   explicit Inside(berth_builder* scratch) : scratch_(scratch) {}
 
-  struct Part {
-    double times;
-    bool launches;  // a kernel
-  };
-  [[nodiscard]] llvm::ArrayRef<Part> parts() const { return parts_; }
+  [[nodiscard]] const Sequence& sequence() const { return sequence_; }
   /// Types of the parts, each once.
   [[nodiscard]] const std::set<std::string>& types() const { return types_; }
 
-  berth_status add(mlir::Operation& root, double base) {
-    berth_status status = BERTH_OK;
-    root.walk([&](mlir::Operation* inner) {
-      if (inner == &root || status != BERTH_OK || parts_.size() >= kMostOps) return;
-      // Ops that run at every element of an op are counted with it.
-      double trips = base * trips_of(root).count;
-      for (mlir::Operation* parent = inner->getParentOp(); parent != &root;
-           parent = parent->getParentOp()) {
-        if (runs_per_element(*parent)) return;
-        trips *= trips_of(*parent).count;
-      }
-      mlir::Operation* const callee = callee_of(*inner);
-      if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {
-        calls_.push_back(callee);
-        status = add(*callee, trips);
-        calls_.pop_back();
-        return;
-      }
-      if (ends_block(*inner) || only_passes_on(*inner)) return;
-      if (runs_in_turn(*inner)) return;
-      if (!is_scalar(*inner)) types_.insert(type_of(*inner).str());
-      status = add_alone(*inner, scratch_, static_cast<std::int32_t>(parts_.size()));
-      parts_.push_back({std::min(trips, 1e15), !is_scalar(*inner)});
-    });
-    return status;
-  }
+  berth_status add(mlir::Operation& root) { return add_regions(root, 1, sequence_); }
 
  private:
+  berth_status add_regions(mlir::Operation& root, double times, Sequence& sequence) {
+    times *= trips_of(root).count;
+    std::vector<Sequence> branches;
+    for (mlir::Region& region : root.getRegions()) {
+      Sequence& into = chooses(root) ? branches.emplace_back() : sequence;
+      for (mlir::Block& block : region) {
+        const Liveness liveness(block, effects_);
+        for (mlir::Operation& op : block) {
+          if (liveness.is_dead(op)) continue;
+          if (berth_status status = add_op(op, times, into)) return status;
+        }
+      }
+    }
+    if (!branches.empty()) sequence.choices.push_back(std::move(branches));
+    return BERTH_OK;
+  }
+
+  berth_status add_op(mlir::Operation& op, double times, Sequence& sequence) {
+    if (count_ >= kMostOps) return BERTH_OK;
+    mlir::Operation* const callee = callee_of(op);
+    if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {
+      calls_.push_back(callee);
+      const berth_status status = add_regions(*callee, times, sequence);
+      calls_.pop_back();
+      return status;
+    }
+    if (ends_block(op) || only_passes_on(op)) return BERTH_OK;
+    // Ops that run at every element of an op are counted with it.
+    if (runs_in_turn(op)) return add_regions(op, times, sequence);
+    if (!is_scalar(op)) types_.insert(type_of(op).str());
+    sequence.parts.push_back({count_, std::min(times, 1e15), !is_scalar(op)});
+    return add_alone(op, scratch_, count_++);
+  }
+
   static constexpr std::size_t kDeepest = 64;
-  static constexpr std::size_t kMostOps = 1'000'000;  // calls of calls may double without end
+  static constexpr std::int32_t kMostOps = 1'000'000;  // calls of calls may double without end
 
   berth_builder* scratch_;
-  llvm::SmallVector<Part> parts_;
+  Sequence sequence_;
+  std::int32_t count_ = 0;
+  Effects effects_;
   std::set<std::string> types_;
   llvm::SmallVector<mlir::Operation*> calls_;
 };
+
+/// A sum of work, of the kind of its largest part.
+struct Sum {
+  berth_work work = BERTH_WORK_INIT;
+  double largest = -1;
+
+  void add(const berth_work& part, double size) {
+    work.flops += part.flops;
+    work.bytes += part.bytes;
+    work.launches += part.launches;
+    if (size <= largest) return;
+    largest = size;
+    work.op_class = part.op_class;
+    work.dtype = part.dtype;
+  }
+};
+
+berth_status add_sequence(const Sequence& sequence, const berth_graph* graph, Sum& sum) {
+  for (const auto& [id, times, launches] : sequence.parts) {
+    berth_work work = BERTH_WORK_INIT;
+    if (berth_status status = berth_graph_op_work(graph, id, &work)) return status;
+    work.flops *= times;
+    work.bytes *= times;
+    work.launches *= launches ? times : 0;
+    sum.add(work, work.flops + work.bytes);
+  }
+  for (const std::vector<Sequence>& branches : sequence.choices) {
+    Sum most;
+    most.work.launches = 0;
+    for (const Sequence& branch : branches) {
+      Sum inside;
+      inside.work.launches = 0;
+      if (berth_status status = add_sequence(branch, graph, inside)) return status;
+      const auto size = [](const Sum& of) { return of.work.flops + of.work.bytes; };
+      if (size(inside) >= size(most)) most = inside;
+    }
+    sum.add(most.work, most.largest);
+  }
+  return BERTH_OK;
+}
 
 }  // namespace
 
@@ -103,27 +173,14 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
   }
   Inside inside(scratch);
   mlir::Operation* const callee = callee_of(op);
-  berth_status status = inside.add(callee != nullptr ? *callee : op, 1);
+  berth_status status = inside.add(callee != nullptr ? *callee : op);
   berth_graph* graph = nullptr;
   if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
-  berth_work sum = BERTH_WORK_INIT;
-  sum.launches = 0;
-  double largest = -1;
-  for (std::size_t i = 0; i < inside.parts().size() && status == BERTH_OK; ++i) {
-    berth_work work = BERTH_WORK_INIT;
-    status = berth_graph_op_work(graph, static_cast<std::int32_t>(i), &work);
-    const auto [times, launches] = inside.parts()[i];
-    sum.flops += work.flops * times;
-    sum.bytes += work.bytes * times;
-    if (launches) sum.launches += work.launches * times;
-    // The largest part says what kind of work it is.
-    if ((work.flops + work.bytes) * times <= largest) continue;
-    largest = (work.flops + work.bytes) * times;
-    sum.op_class = work.op_class;
-    sum.dtype = work.dtype;
-  }
-  sum.workspace_bytes = body_bytes(op);
-  if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum);
+  Sum sum;
+  sum.work.launches = 0;
+  if (status == BERTH_OK) status = add_sequence(inside.sequence(), graph, sum);
+  sum.work.workspace_bytes = body_bytes(op);
+  if (status == BERTH_OK) status = berth_builder_work(builder, id, &sum.work);
   const std::string types = llvm::join(inside.types(), ",");
   if (status == BERTH_OK) {
     status =

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "liveness.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -273,8 +274,10 @@ class Bodies {
 
  private:
   double most_in(mlir::Block& block) {
+    const Liveness liveness(block, effects_);
     llvm::DenseMap<mlir::Value, mlir::Operation*> last_reader;
     for (mlir::Operation& op : block) {
+      if (liveness.is_dead(op)) continue;
       op.walk([&](mlir::Operation* inner) {
         for (mlir::Value operand : inner->getOperands()) {
           for (mlir::Value value : elements_of(operand)) last_reader[tensor_of(value)] = &op;
@@ -290,6 +293,7 @@ class Bodies {
     double held = 0, most = 0;
     for (mlir::Operation& op : block) {
       if (&op == &block.back()) break;
+      if (liveness.is_dead(op)) continue;
       if (!is_constant(op) && !is_empty(op) && !packs_tensors(op)) {
         for (mlir::OpResult result : op.getResults()) {
           mlir::Operation* const last = last_reader.lookup(result);
@@ -325,6 +329,7 @@ class Bodies {
   static constexpr int kDeepest = 64;  // calls; more would need a stack without end
 
   llvm::DenseMap<mlir::Operation*, double> functions_;
+  Effects effects_;
   int depth_ = 0;
 };
 

@@ -56,7 +56,7 @@ mlir::FailureOr<berth_graph*> ModuleGraph::build(mlir::Operation* entry) {
   Tensors tensors;
   llvm::SmallVector<Ids> results;
   calls_.push_back(entry);
-  if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, tensors, results))) {
+  if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, {}, tensors, results))) {
     return mlir::failure();
   }
   if (failed(add_donations(body, tensors, results))) return mlir::failure();
@@ -137,20 +137,27 @@ mlir::LogicalResult ModuleGraph::add_donations(mlir::Region& body, const Tensors
 }
 
 mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Region& body,
-                                          Tensors& tensors, llvm::SmallVectorImpl<Ids>& results) {
+                                          llvm::ArrayRef<bool> wanted, Tensors& tensors,
+                                          llvm::SmallVectorImpl<Ids>& results) {
   if (!body.hasOneBlock()) {
     return function->emitError(
         "berth-place: a function of several blocks has no graph; turn branches into ops with "
         "regions (scf.if, stablehlo.case) first");
   }
+  const Liveness liveness(body.front(), effects_, wanted);
   for (mlir::Operation& op : body.front()) {
+    if (liveness.is_dead(op)) {
+      note_dead(op);
+      continue;
+    }
     if (ends_block(op)) {
       for (mlir::Value value : op.getOperands()) results.push_back(tensors_of(tensors, value));
       break;
     }
     mlir::Operation* const callee = callee_of(op);
     if (callee != nullptr && !runs_in_turn(op)) {
-      if (failed(add_call(op, callee, *body_of(callee), tensors))) return mlir::failure();
+      if (failed(add_call(op, callee, *body_of(callee), liveness.read_of(op), tensors)))
+        return mlir::failure();
       continue;
     }
     if (failed(add_op(op, tensors))) return mlir::failure();
@@ -158,8 +165,22 @@ mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Regio
   return mlir::success();
 }
 
+void ModuleGraph::note_dead(mlir::Operation& op) {
+  if (is_constant(op) || is_empty(op) || only_passes_on(op) || packs_tensors(op)) return;
+  dead_.insert(&op);
+  static_cast<void>(asked_device(op));  // which must be there still
+}
+
+std::vector<mlir::Operation*> ModuleGraph::dead() const {
+  std::vector<mlir::Operation*> dead;
+  llvm::copy_if(dead_, std::back_inserter(dead),
+                [this](mlir::Operation* op) { return id_of_.lookup_or(op) < 0; });
+  return dead;
+}
+
 mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation* callee,
-                                          mlir::Region& body, Tensors& tensors) {
+                                          mlir::Region& body, llvm::ArrayRef<bool> wanted,
+                                          Tensors& tensors) {
   if (llvm::is_contained(calls_, callee)) {
     return call.emitError("berth-place: a function that calls itself has no graph");
   }
@@ -177,7 +198,7 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
   mlir::StringAttr device = asked_device(call);
   if (!device && !devices_of_calls_.empty()) device = devices_of_calls_.back();
   devices_of_calls_.push_back(device);
-  if (failed(add_body(callee, body, inner, results))) return mlir::failure();
+  if (failed(add_body(callee, body, wanted, inner, results))) return mlir::failure();
   devices_of_calls_.pop_back();
   calls_.pop_back();
   for (auto [value, ids] : llvm::zip(call.getResults(), results)) tensors[value] = ids;
@@ -226,7 +247,7 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
 
 mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t id, bool varies,
                                              Tensors& tensors) {
-  // What only updates a part of it lies in its memory.
+  // An update of a part of it lies in its memory.
   mlir::Operation* const taker = taker_of(op);
   const bool has_memory = !is_empty(op) && (taker == nullptr || updates_part(*taker));
   for (mlir::OpResult result : op.getResults()) {

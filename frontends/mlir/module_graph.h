@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "liveness.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -49,6 +50,8 @@ class ModuleGraph {
   [[nodiscard]] const std::vector<mlir::Operation*>& ops() const { return ops_; }
   /// The ops that stand for the entry's arguments; none if they are parameters.
   [[nodiscard]] const std::vector<std::int32_t>& arguments() const { return arguments_; }
+  /// Ops from which nothing follows wherever their function is called, each once: the graph has none of them.
+  [[nodiscard]] std::vector<mlir::Operation*> dead() const;
   [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
   /// Ops and calls whose attribute asks for a device, each once.
   [[nodiscard]] llvm::ArrayRef<mlir::Operation*> asking() const { return asking_.getArrayRef(); }
@@ -65,8 +68,11 @@ class ModuleGraph {
   };
 
   mlir::LogicalResult add_arguments(mlir::Region& body, Tensors& tensors);
-  mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body, Tensors& tensors,
+  /// `wanted`: by result of the function, whether anyone reads it; empty = all of them.
+  mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body,
+                               llvm::ArrayRef<bool> wanted, Tensors& tensors,
                                llvm::SmallVectorImpl<Ids>& results);
+  void note_dead(mlir::Operation& op);
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
   berth_status add_no_work(std::int32_t id);
   berth_status add_work(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
@@ -80,7 +86,7 @@ class ModuleGraph {
                                     llvm::ArrayRef<Ids> results);
   /// Whether the op, which updates a part of its destination, first makes a copy of that.
   [[nodiscard]] bool copies_destination(mlir::Operation& op, const Tensors& tensors);
-  /// What the op writes over is made anew in each step.
+  /// Each step makes anew what the op writes over.
   mlir::LogicalResult keep_in_step(mlir::Operation& op, const Tensors& tensors);
   /// The op that writes its result over what this one fills, on the same device; null for none.
   [[nodiscard]] mlir::Operation* taker_of(mlir::Operation& op);
@@ -90,7 +96,7 @@ class ModuleGraph {
   /// A load of a global that nothing writes is a parameter, the same one for all loads.
   mlir::LogicalResult note_load(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   mlir::LogicalResult add_call(mlir::Operation& call, mlir::Operation* callee, mlir::Region& body,
-                               Tensors& tensors);
+                               llvm::ArrayRef<bool> wanted, Tensors& tensors);
   /// Fails where ops and calls are too many.
   mlir::LogicalResult count_one(mlir::Operation& op);
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
@@ -112,9 +118,11 @@ class ModuleGraph {
   llvm::DenseMap<std::int32_t, std::int32_t> made_by_;  ///< the op that gives a tensor
   llvm::DenseSet<std::int32_t> in_step_;                ///< ops that are no constants of the step
   llvm::DenseMap<mlir::Operation*, std::int32_t> places_;  ///< numbers of those that share memory
-  llvm::SmallVector<mlir::Operation*, 8> calls_;           // that we are in
-  std::map<std::string, mlir::Value> loads_;               // by global: the first
-  std::optional<llvm::StringSet<>> written_;               ///< globals; once there is a load
+  Effects effects_;
+  llvm::SetVector<mlir::Operation*> dead_;        // in one call at least
+  llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
+  std::map<std::string, mlir::Value> loads_;      // by global: the first
+  std::optional<llvm::StringSet<>> written_;      ///< globals; once there is a load
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
   bool asks_for_devices_ = false;

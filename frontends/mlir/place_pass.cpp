@@ -317,6 +317,11 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     for (mlir::Operation* loop : uncounted_loops(imported.ops())) {
       loop->emitRemark("berth-place: counts as one trip: how often it runs is not a constant here");
     }
+    if (const auto dead = imported.dead(); !dead.empty()) {
+      dead.front()->emitRemark("berth-place: leaves out ")
+          << dead.size() << " ops, this one first: no result and no effect follows from them, so "
+          << "that compilers drop them";
+    }
     if (remarks.getValue() != "ops") return;
     for (mlir::Operation* op : imported.ops()) {
       if (berth_result_explain(&result, imported.id_of(op), &text) != BERTH_OK) continue;
