@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 #include <onnx/defs/schema.h>
 
+#include "berth/error.h"
 #include "berth/sdk/ops/op.h"
 #include "runtime/onnx/kernels.h"
+#include "runtime/onnx/known.h"
 #include "runtime/tf/kernels.h"
 
 namespace berth::runtime {
@@ -29,6 +31,24 @@ TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
     CHECK_MESSAGE((op->shape != nullptr ||
                    (schema != nullptr && schema->has_type_and_shape_inference_function())),
                   type);
+  }
+}
+
+TEST_CASE(
+    "the kernels of ONNX's own ops know what the installed schemas list, and refuse all else") {
+  for (const auto& [type, maker] : onnx_kernels().makers()) {
+    CAPTURE(type);
+    const auto* const schema = ::onnx::OpSchemaRegistry::Schema(type);
+    if (schema == nullptr) continue;
+    Instruction instruction;
+    instruction.type = type;
+    for (const auto& [name, attribute] : schema->attributes()) {
+      instruction.attributes.emplace_back(name, std::int64_t{0});
+    }
+    instruction.inputs.resize(schema->inputs().size(), 0);
+    CHECK_NOTHROW(onnx::refuse_unknown(instruction));
+    instruction.attributes.emplace_back("from_an_op_set_to_come", std::int64_t{0});
+    CHECK_THROWS_AS(onnx::refuse_unknown(instruction), Error);
   }
 }
 

@@ -101,42 +101,68 @@ Tensor soft_capped(const Tensor& scores, double cap) {
   return cap > 0 ? at::mul(at::tanh(at::div(scores, cap)), cap) : scores;
 }
 
-// Marks the keys that the queries do not see: those behind query i, which is at position `before` + i, and
-// those that are `window` or more before it. `before`: [batch, 1, 1, 1], or a number for all.
+// How many keys before and behind its own position a query sees; negative = all.
+struct Band {
+  std::int64_t left, right;
+
+  [[nodiscard]] bool hides() const noexcept { return left >= 0 || right >= 0; }
+};
+
+// Marks the keys that the queries do not see. Query i is at position `before` + i. `before`: [batch, 1, 1, 1],
+// or a number for all.
 template <class Before>
-Tensor unseen(std::int64_t queries, std::int64_t keys, const Before& before, std::int64_t window,
+Tensor unseen(std::int64_t queries, std::int64_t keys, const Before& before, const Band& band,
               const Tensor& like) {
   const auto whole = like.options().dtype(at::kLong);
   const Tensor query = at::add(at::arange(queries, whole).unsqueeze(1), before);
   const Tensor key = at::arange(keys, whole).unsqueeze(0);
-  Tensor hidden = at::gt(key, query);
-  if (window >= 0) hidden = at::logical_or(hidden, at::le(key, at::sub(query, window)));
+  Tensor hidden = at::zeros({}, whole.dtype(at::kBool));
+  if (band.right >= 0) hidden = at::gt(at::sub(key, band.right), query);
+  if (band.left >= 0) hidden = at::logical_or(hidden, at::lt(key, at::sub(query, band.left)));
   return hidden;
 }
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 struct GroupedOptions {
-  std::int64_t heads, groups, window;
-  double scale, cap;
-  bool rotary, interleaved, smooth;
+  std::int64_t heads, groups;
+  Band band;
+  double scale, cap, q_epsilon, k_epsilon;
+  bool causal, rotary, interleaved, smooth;
 
   explicit GroupedOptions(const Instruction& op)
       : heads(int_attribute(op, "num_heads", 0)),
         groups(int_attribute(op, "kv_num_heads", 0)),
-        window(int_attribute(op, "local_window_size", -1)),
+        band{-1, -1},
         scale(float_attribute(op, "scale", 0)),
         cap(float_attribute(op, "softcap", 0)),
+        q_epsilon(epsilon_of(op, "q_norm_epsilon")),
+        k_epsilon(epsilon_of(op, "k_norm_epsilon")),
+        causal(int_attribute(op, "causal", 1) != 0),
         rotary(int_attribute(op, "do_rotary", 0) != 0),
         interleaved(int_attribute(op, "rotary_interleaved", 0) != 0),
         smooth(int_attribute(op, "smooth_softmax", 0) == 1) {
     if (heads < 1) refuse_attribute("num_heads", std::to_string(heads));
     if (groups < 1 || heads % groups != 0) refuse_attribute("kv_num_heads", std::to_string(groups));
-    for (const char* const name : {"qk_output", "kv_cache_bit_width"}) {
-      if (int_attribute(op, name, 0) != 0) refuse_attribute(name, "other than 0");
+    const std::int64_t size = int_attribute(op, "local_window_size", -1);
+    if (size == 0 || (size > 0 && !causal)) {
+      refuse_attribute("local_window_size", std::to_string(size));
     }
+    if (causal) band = {size < 0 ? -1 : size - 1, 0};
+  }
+
+ private:
+  static double epsilon_of(const Instruction& op, std::string_view name) {
+    return float_attribute(op, name, float_attribute(op, "qk_norm_epsilon", 1e-6));
   }
 };
+
+// Each head by the root of its mean square, if there are weights.
+Tensor root_normalized(const Tensor& x, const Tensor& weights, double epsilon) {
+  if (!weights.defined()) return x;
+  const Tensor mean = at::mean(at::square(x), at::IntArrayRef{-1}, /*keepdim=*/true);
+  return at::mul(at::mul(x, at::rsqrt(at::add(mean, epsilon))), weights);
+}
 
 // The share of each key. `sink`: [heads], a score of nothing beside the keys; undefined = none.
 Tensor shares(const Tensor& scores, const Tensor& sink, bool smooth) {
@@ -158,14 +184,16 @@ Tensor grouped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
   Tensor scores = at::mul(at::matmul(q, repeated(k, options.heads).transpose(2, 3)), scale);
   scores = soft_capped(scores, options.cap);
   if (bias.defined()) scores = at::add(scores, bias.narrow(-1, 0, keys));
-  scores = at::masked_fill(scores, unseen(queries, keys, keys - queries, options.window, scores),
-                           kNever);
+  if (options.band.hides()) {
+    scores = at::masked_fill(scores, unseen(queries, keys, keys - queries, options.band, scores),
+                             kNever);
+  }
   return at::matmul(shares(scores, sink, options.smooth), repeated(v, options.heads));
 }
 
 // Inputs: q (or q, k and v packed), k?, v?, past k?, past v?, keys in all of each sequence less one, the
-// most of those, cos?, sin?, positions?, bias?, sink?. Outputs: y, present k, present v. Sequences that are
-// shorter than the longest end in padding.
+// most of those, cos?, sin?, positions?, bias?, sink?, scales of a quantized past, weights of q's norm?, of k's?.
+// Outputs: y, present k, present v. Sequences that are shorter than the longest end in padding.
 Kernel make_grouped_attention(const KernelRequest& request) {
   const GroupedOptions options(request.instruction);
   return widened([options](KernelContext&, Inputs in, Outputs out) {
@@ -192,6 +220,8 @@ Kernel make_grouped_attention(const KernelRequest& request) {
       for (std::size_t i = 0; i < 3; ++i) {
         parts[i] = split_heads(qkv[i].narrow(0, b, 1), i == 0 ? options.heads : options.groups);
       }
+      parts[0] = root_normalized(parts[0], optional_at(in, 14), options.q_epsilon);
+      parts[1] = root_normalized(parts[1], optional_at(in, 15), options.k_epsilon);
       if (options.rotary) {
         const Tensor positions =
             has(in, 9) ? tensor_at(in, 9).narrow(0, b, 1)
@@ -210,8 +240,11 @@ Kernel make_grouped_attention(const KernelRequest& request) {
       }
       Tensor bias = optional_at(in, 10);
       if (bias.defined() && bias.size(0) > 1) bias = bias.narrow(0, b, 1);
+      // No query sees the padding behind it; those that look ahead would.
+      const std::int64_t seen = options.causal ? keys : end;
       outputs.push_back(
-          merge_heads(grouped(parts[0], parts[1], parts[2], bias, optional_at(in, 11), options)));
+          merge_heads(grouped(parts[0], parts[1].narrow(2, 0, seen), parts[2].narrow(2, 0, seen),
+                              bias, optional_at(in, 11), options)));
     }
     out[0].tensor = at::cat(outputs);
     for (std::size_t i = 0; i < 2 && i + 1 < out.size(); ++i) {
@@ -226,7 +259,9 @@ Kernel make_attention(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const std::int64_t q_heads = int_attribute(op, "q_num_heads", 0);
   const std::int64_t kv_heads = int_attribute(op, "kv_num_heads", 0);
-  const bool causal = int_attribute(op, "is_causal", 0) != 0;
+  Band band = {int_attribute(op, "left_window_size", -1),
+               int_attribute(op, "right_window_size", -1)};
+  if (int_attribute(op, "is_causal", 0) != 0) band.right = 0;
   const double stated_scale = float_attribute(op, "scale", 0);
   const double cap = float_attribute(op, "softcap", 0);
   const std::int64_t mode = int_attribute(op, "qk_matmul_output_mode", 0);
@@ -261,9 +296,9 @@ Kernel make_attention(const KernelRequest& request) {
       scores = at::masked_fill(scores, at::ge(key, count), kNever);
       begins = at::sub(count, queries);
     }
-    if (causal) {
-      const Tensor hidden = begins.defined() ? unseen(queries, keys, begins, -1, scores)
-                                             : unseen(queries, keys, before, -1, scores);
+    if (band.hides()) {
+      const Tensor hidden = begins.defined() ? unseen(queries, keys, begins, band, scores)
+                                             : unseen(queries, keys, before, band, scores);
       scores = at::masked_fill(scores, hidden, kNever);
     }
     steps[2] = scores;

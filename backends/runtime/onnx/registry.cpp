@@ -1,5 +1,6 @@
 #include "runtime/layouts.h"
 #include "runtime/onnx/kernels.h"
+#include "runtime/onnx/known.h"
 #include "runtime/onnx/tables.h"
 
 namespace berth::runtime {
@@ -7,6 +8,7 @@ namespace berth::runtime {
 const KernelRegistry& onnx_kernels() {
   static const KernelRegistry registry = [] {
     KernelRegistry made([](const KernelRequest& request, Kernel kernel) {
+      onnx::refuse_unknown(request.instruction);
       return for_any_layout(request.instruction, std::move(kernel));
     });
     for (const auto table :

@@ -43,12 +43,25 @@ std::string reals(const std::string& name, const std::string& type, const std::s
   return name + " = Constant<value = float" + type + " {" + values + "}>() ";
 }
 
+struct Case {
+  std::string ops;
+  std::vector<std::int64_t> x;
+  const char* says;
+};
+void check_refused(const std::vector<Case>& cases) {
+  for (const Case& each : cases) {
+    CAPTURE(each.ops);
+    std::string said;
+    try {
+      static_cast<void>(computed(graph_of(each.ops, each.x), ones(each.x)));
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    CHECK_MESSAGE(said.find(each.says) != std::string::npos, said);
+  }
+}
+
 TEST_CASE("operands that do not fit together are refused, and what is wrong with them is said") {
-  struct Case {
-    std::string ops;
-    std::vector<std::int64_t> x;
-    const char* says;
-  };
   const std::string update = reals("u", "[1]", "9");
   const std::string weights = reals("w", "[1,3,1]", "1, 1, 1") + reals("r", "[1,3,1]", "1, 1, 1");
   const std::string region = reals("r", "[1,4]", "0, 0, 1, 1");
@@ -133,18 +146,31 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
        "2 heads of queries"},
       {"y = Attention(x, x, x)", {1, 2, 4, 1, 1}, "not divisible by 0 heads"},
   };
-  for (const Case& each : cases) {
-    CAPTURE(each.ops);
-    std::string said;
-    try {
-      static_cast<void>(computed(graph_of(each.ops, each.x), ones(each.x)));
-    } catch (const std::exception& error) {
-      said = error.what();
-    }
-    CHECK_MESSAGE(said.find(each.says) != std::string::npos, said);
-  }
+  check_refused(cases);
 }
 
+TEST_CASE("a kernel refuses attributes, values of them and inputs that it does not know") {
+  const std::string grouped =
+      "y = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 2";
+  const std::string lengths =
+      "s = Constant<value = int32[1] {0}>() t = Constant<value = int32 {1}>() ";
+  check_refused({
+      {"y = Relu<slope = 1>(x)", {1}, "its attribute slope is none that this kernel knows"},
+      {lengths + grouped + ", qk_output = 1>(x, x, x, , , s, t)", {1, 1, 2}, "qk_output is 1"},
+      {lengths + grouped + ", sliding_window_cache = 1>(x, x, x, , , s, t)",
+       {1, 1, 2},
+       "sliding_window_cache is 1"},
+      {lengths + grouped + ", k_quant_type = \"PER_TENSOR\">(x, x, x, , , s, t)",
+       {1, 1, 2},
+       "k_quant_type is PER_TENSOR"},
+      {lengths + grouped + ", causal = 0, local_window_size = 2>(x, x, x, , , s, t)",
+       {1, 1, 2},
+       "local_window_size is 2"},
+      {lengths + grouped + ">(x, x, x, , , s, t, , , , , , , , , , s)",
+       {1, 1, 2},
+       "its input 16 is none that this kernel knows, which takes 16"},
+  });
+}
 TEST_CASE("indices count from the end in every dimension") {
   const auto y = computed(graph_of(ints("i", "[2,2]", "-1, 0, 1, -2") + reals("u", "[2]", "5, 6") +
                                        "y = ScatterND(x, i, u)",
