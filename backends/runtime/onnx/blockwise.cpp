@@ -22,16 +22,19 @@ Tensor unpacked(const Tensor& packed, std::int64_t bits) {
   return at::stack(parts, -1).reshape(shape).to(at::kFloat);
 }
 
+double half_of_range(std::int64_t bits) {
+  return static_cast<double>(std::int64_t{1} << (bits - 1));
+}
+
 // [rows, blocks * block]; `packed` [rows, bytes], `scales` of a row by block, `zeros` packed, in the type of the
-// scales, or undefined: half of the range.
+// scales, or undefined: all are `usual_zero`.
 Tensor dequantized(const Tensor& packed, const Tensor& scales, const Tensor& zeros,
-                   std::int64_t bits, std::int64_t block) {
+                   std::int64_t bits, std::int64_t block, double usual_zero) {
   const std::int64_t rows = packed.size(0);
   const Tensor values = unpacked(packed, bits);
   const Tensor blocks = values.reshape({rows, values.size(1) / block, block});
   const std::int64_t count = blocks.size(1);
-  Tensor zero =
-      at::full({1, 1}, static_cast<double>(std::int64_t{1} << (bits - 1)), values.options());
+  Tensor zero = at::full({1, 1}, usual_zero, values.options());
   if (zeros.defined()) {
     zero = zeros.scalar_type() == at::kByte
                ? unpacked(zeros.reshape({rows, -1}), bits).narrow(1, 0, count)
@@ -60,17 +63,32 @@ Kernel make_matmul(const KernelRequest& request) {
   const std::int64_t columns = int_attribute(op, "K", 0);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor packed = tensor_at(in, 1).flatten(1);
-    Tensor weight = dequantized(packed, tensor_at(in, 2), optional_at(in, 3), bits, block)
-                        .narrow(1, 0, columns);
+    Tensor weight =
+        dequantized(packed, tensor_at(in, 2), optional_at(in, 3), bits, block, half_of_range(bits))
+            .narrow(1, 0, columns);
     if (has(in, 4)) refuse_attribute("g_idx", "an input");
     out[0].tensor = linear(tensor_at(in, 0), weight, optional_at(in, 5));
   });
 }
 
-// Inputs: data (rows of packed numbers), indices, scales, zero points?.
+// Whether an input is of a type of 4 bits, whose tensors hold a number in each byte.
+bool has_own_type(const KernelRequest& request, std::size_t input) {
+  const auto& inputs = request.instruction.inputs;
+  const Graph& graph = *request.program.graph;
+  if (input >= inputs.size() || inputs[input] < 0 || inputs[input] >= graph.tensor_count()) {
+    return false;
+  }
+  const DType dtype = graph.dtype(inputs[input]);
+  return dtype == DType::u4 || dtype == DType::i4;
+}
+
+// Inputs: data (rows of packed numbers, or of a type of 4 bits), indices, scales, zero points?.
 Kernel make_gather(const KernelRequest& request) {
   const Instruction& op = request.instruction;
-  const std::int64_t bits = stated_bits(op), block = stated_block(op, 128);
+  const bool is_packed = !has_own_type(request, 0);
+  const std::int64_t stated = stated_bits(op), block = stated_block(op, 128);
+  const std::int64_t bits = is_packed ? stated : 8;
+  const double usual_zero = is_packed ? half_of_range(bits) : 0;
   for (const auto& [name, only] : {std::pair{"gather_axis", 0}, std::pair{"quantize_axis", 1}}) {
     const std::int64_t axis = int_attribute(op, name, only);
     if (axis != only) refuse_attribute(name, std::to_string(axis));
@@ -82,7 +100,7 @@ Kernel make_gather(const KernelRequest& request) {
       return table.defined() ? at::index_select(table, 0, rows_wanted) : table;
     };
     const Tensor y = dequantized(rows(tensor_at(in, 0)), rows(tensor_at(in, 2)),
-                                 rows(optional_at(in, 3)), bits, block);
+                                 rows(optional_at(in, 3)), bits, block, usual_zero);
     Ints shape = indices.sizes().vec();
     shape.push_back(y.size(1));
     out[0].tensor = y.reshape(shape);

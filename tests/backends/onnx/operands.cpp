@@ -171,6 +171,43 @@ TEST_CASE("a kernel refuses attributes, values of them and inputs that it does n
        "its input 16 is none that this kernel knows, which takes 16"},
   });
 }
+TEST_CASE("rows of 4 bits a number are gathered from tensors of such a type as from packed ones") {
+  struct Case {
+    const char* type;
+    const char* zero;  // the type's own is 0, that of packed numbers 8
+    float least;
+  };
+  for (const Case& each : {Case{"uint4", "", 0}, Case{"uint4", ", z", 3}, Case{"int4", "", 0}}) {
+    CAPTURE(each.type);
+    auto model = parse_graph(
+        "g (float[16] x) => (float[1,16] y) { i = Constant<value = int64[1] {1}>() y = "
+        "com.microsoft.GatherBlockQuantized<block_size = 16>(d, i, s" +
+            std::string(each.zero) + ") }",
+        23);
+    const auto weight = [&](const char* name, const std::string& type, std::int64_t columns) {
+      auto* const tensor = model.mutable_graph()->add_initializer();
+      tensor->set_name(name);
+      // Of the libonnx that is installed some do not name these types.
+      tensor->set_data_type(type == "uint4" ? 21 : type == "int4" ? 22 : 1);
+      tensor->add_dims(2);
+      tensor->add_dims(columns);
+      return tensor;
+    };
+    std::string data;
+    for (int i = 0; i < 32; i += 2) data.push_back(static_cast<char>(i % 8 | (i % 8 + 1) << 4));
+    weight("d", each.type, 16)->set_raw_data(data);
+    auto* const scales = weight("s", "float", 1);
+    for (const float scale : {1.0F, 2.0F}) scales->add_float_data(scale);
+    weight("z", each.type, 1)->set_raw_data(std::string(1, '\x31'));
+    onnx::TensorProto expected = ones({1, 16});
+    for (int i = 0; i < 16; ++i)
+      expected.set_float_data(i, 2 * (static_cast<float>(i % 8) - each.least));
+    ModelFolder models;
+    const CpuModel loaded(models.save(model));
+    CHECK(difference(value_of(expected), loaded.run({value_of(ones({16}))}).at(0), {}) == "");
+  }
+}
+
 TEST_CASE("indices count from the end in every dimension") {
   const auto y = computed(graph_of(ints("i", "[2,2]", "-1, 0, 1, -2") + reals("u", "[2]", "5, 6") +
                                        "y = ScatterND(x, i, u)",
