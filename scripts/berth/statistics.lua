@@ -5,10 +5,17 @@ local known = require "berth.known"
 
 local statistics = {}
 
+local function check_share(what, share)
+  if type(share) == "number" and share >= 0 and share <= 1 then return end
+  error(("statistics.%s: share is %s; give a number from 0 to 1, such as 0.95 for 95 %%"):format(what,
+    tostring(share)), 3)
+end
+
 -- The value below which `share` (0 to 1) of the sorted values lie, interpolated between neighbours; nil
 -- of nothing.
 --   ARGS    values  array of numbers, left as it is
 function statistics.quantile(values, share)
+  check_share("quantile", share)
   if #values == 0 then return nil end
   local sorted = {}
   for i, value in ipairs(values) do
@@ -41,8 +48,12 @@ end
 -- are not independent, as the bootstrap and the tests below ask: their mean is one value.
 --   ARGS    keys, values  arrays of one length
 function statistics.means_by(keys, values)
+  if #keys ~= #values then
+    error(("statistics.means_by: %d keys for %d values; give pairs"):format(#keys, #values), 2)
+  end
   local groups, of = {}, {}
   for i, key in ipairs(keys) do
+    if key ~= key then error(("statistics.means_by: key %d is nan; give numbers or texts"):format(i), 2) end
     if not of[key] then
       of[key] = {}
       groups[#groups + 1] = of[key]
@@ -97,14 +108,21 @@ end
 -- bootstrap). With fewer than about eight values it is too narrow: say how many there are.
 --   ARGS    values   array of numbers
 --           options  table, all optional: estimate (a function of an array; default the median), share
---                    (of the interval, 0.95), draws (2000), seed (1)
+--                    (of the interval, from 0 to 1, 0.95), draws (at least 1, 2000), seed (1)
 --   RETURN  the ends of the interval; nil of nothing
 function statistics.bootstrap(values, options)
   options = known.check("statistics.bootstrap", options, { "estimate", "share", "draws", "seed" })
+  local estimate, share, draws = options.estimate or statistics.median, options.share or 0.95, options.draws or 2000
+  check_share("bootstrap", share)
+  if type(draws) ~= "number" or draws < 1 or draws % 1 ~= 0 then
+    error(("statistics.bootstrap: draws is %s; give a whole number, at least 1"):format(tostring(draws)), 2)
+  end
+  for i, value in ipairs(values) do
+    if value ~= value then error(("statistics.bootstrap: value %d is nan; give numbers"):format(i), 2) end
+  end
   if #values == 0 then return nil end
-  local estimate, share = options.estimate or statistics.median, options.share or 0.95
   local random, found, drawn = berth.random(options.seed or 1), {}, {}
-  for k = 1, options.draws or 2000 do
+  for k = 1, draws do
     for i = 1, #values do drawn[i] = values[random:integer(#values)] end
     found[k] = estimate(drawn)
   end
@@ -240,9 +258,44 @@ function statistics.wilcoxon(xs, ys, options)
     exact = exact }
 end
 
+-- Sums up ratios of runtimes by units that are independent of each other, graphs mostly.
+--   ARGS    units  array; equal ones, such as the seeds or the machines of one graph, are one value, the mean of theirs
+--           logs   array of the logarithms of the ratios; below 0 is better
+--   RETURN  table: n (units), median, mean, better, worse, p (of the sign test), values (by unit), and low, high
+--           (the bootstrap interval of the median, 95 %; nil of one unit); nil of nothing
+function statistics.ratios(units, logs)
+  local values, zeros = statistics.means_by(units, logs), {}
+  if #values == 0 then return nil end
+  for i = 1, #values do zeros[i] = 0 end
+  local test = statistics.sign_test(values, zeros)
+  local found = { n = #values, values = values, median = statistics.median(values), mean = statistics.mean(values),
+    better = test.n - test.positive, worse = test.positive, p = test.p }
+  if #values > 1 then found.low, found.high = statistics.bootstrap(values) end
+  return found
+end
+
+-- p-values of several tests, each raised so that the chance of any below 0.05 is at most 0.05 where nothing differs
+-- (Holm, 1979).
+--   ARGS    ps  array of numbers
+--   RETURN  array in the same order
+function statistics.holm(ps)
+  local order, corrected, least = {}, {}, 0
+  for i, p in ipairs(ps) do
+    if not (p >= 0 and p <= 1) then error(("statistics.holm: p-value %d is %s; give numbers from 0 to 1"):format(i, p), 2) end
+    order[i] = i
+  end
+  table.sort(order, function(a, b) return ps[a] < ps[b] end)
+  for place, i in ipairs(order) do
+    least = math.max(least, math.min(1, (#ps + 1 - place) * ps[i]))
+    corrected[i] = least
+  end
+  return corrected
+end
+
 local PAIRS = "xs: numbers, ys: numbers"
 
 return known.arguments(statistics, "statistics", {
   quantile = "values: numbers, share: number", median = "values: numbers", mean = "values: numbers",
   bootstrap = "values: numbers", spearman = PAIRS, sign_test = PAIRS, wilcoxon = PAIRS,
+  means_by = "keys: table, values: numbers", ratios = "units: table, logs: numbers", holm = "ps: numbers",
 })

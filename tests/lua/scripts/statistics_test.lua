@@ -111,6 +111,41 @@ check.test("values of one key are one value, their mean", function()
   check.equal(statistics.means_by({}, {}), {})
 end)
 
+check.test("keys and values that are no pairs are told", function()
+  check.fails("statistics.means_by: 3 keys for 2 values; give pairs", statistics.means_by, { 1, 2, 3 }, { 1, 2 })
+  check.fails("statistics.means_by: 2 keys for 3 values; give pairs", statistics.means_by, { 1, 2 }, { 1, 2, 3 })
+  check.fails("statistics.means_by: key 2 is nan", statistics.means_by, { 1, 0 / 0 }, { 1, 2 })
+end)
+
+check.test("shares and draws have ranges", function()
+  check.fails("statistics.bootstrap: share is 95; give a number from 0 to 1", statistics.bootstrap, { 1, 2 }, { share = 95 })
+  check.fails("statistics.bootstrap: share is 1.5", statistics.bootstrap, {}, { share = 1.5 })
+  check.fails("statistics.bootstrap: draws is 0; give a whole number, at least 1", statistics.bootstrap, { 1, 2 },
+    { draws = 0 })
+  check.fails("statistics.bootstrap: value 2 is nan", statistics.bootstrap, { 5, 0 / 0, 1 })
+  check.fails("statistics.quantile: share is 2; give a number from 0 to 1", statistics.quantile, { 1, 2, 3 }, 2)
+  check.fails("statistics.quantile: share is %-?nan", statistics.quantile, {}, 0 / 0)
+end)
+
+check.test("ratios count by unit: six of one graph are one", function()
+  local found = statistics.ratios({ "a", "a", "a", "a", "a", "b", "c" }, { -1, -1, -1, -1, -1, 0.5, 0 })
+  check.equal({ found.n, found.better, found.worse, found.p, found.median }, { 3, 1, 1, 1, 0 })
+  check.near(found.mean, -1 / 6)
+  check.equal({ found.low, found.high }, { -1, 0.5 })
+  local one = statistics.ratios({ "a", "a" }, { -1, -2 })
+  check.equal({ one.n, one.median, one.low or "none", one.high or "none" }, { 1, -1.5, "none", "none" })
+  check.equal(statistics.ratios({}, {}), nil)
+end)
+
+check.test("Holm's correction gives R's figures, and never more than 1", function()
+  -- p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")
+  local corrected = statistics.holm { 0.01, 0.04, 0.03, 0.005 }
+  for i, p in ipairs { 0.03, 0.06, 0.06, 0.02 } do check.near(corrected[i], p) end
+  check.equal(statistics.holm { 0.8, 0.6 }, { 1, 1 })
+  check.equal(statistics.holm {}, {})
+  check.fails("statistics.holm: p%-value 2 is 1.5", statistics.holm, { 0.1, 1.5 })
+end)
+
 check.test("a bootstrap interval covers what it should as often as it says", function()
   -- The mean of 20 uniform numbers: its percentile interval of 90 % covers 0.5 about 87 times of 100.
   local random, covered = require "berth".random(5), 0
