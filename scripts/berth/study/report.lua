@@ -67,30 +67,34 @@ function Study:best()
   return best
 end
 
--- The value unless it is that of a stopped run, which nobody knows.
-local function unless_stopped(value, worst)
+-- The runs of a group that ended without a result.
+local function lost(group) return group.stopped + group.failed end
+
+-- The value unless it is that of a lost run, which nobody knows.
+local function unless_lost(value, worst)
   if value ~= worst then return value end
 end
 
 -- Adds to a group its median, the interval of that, and its best. A run was stopped because it is worse than
--- others, so it counts as worse than all that are done: without it the median would be of the lucky seeds.
+-- others, and one that failed gave nothing, so both count as worse than all that are done: without them the median
+-- would be of the lucky seeds.
 local function summarise(self, group)
   local all, worst = { unpack(group.values) }, self.direction == "maximize" and -math.huge or math.huge
-  for _ = 1, group.stopped do all[#all + 1] = worst end
+  for _ = 1, lost(group) do all[#all + 1] = worst end
   group.n = #group.values
-  group.median = unless_stopped(statistics.median(all), worst)
+  group.median = unless_lost(statistics.median(all), worst)
   local low, high = statistics.bootstrap(all)
-  group.low, group.high = unless_stopped(low, worst), unless_stopped(high, worst)
+  group.low, group.high = unless_lost(low, worst), unless_lost(high, worst)
   for _, value in ipairs(group.values) do
     if not group.best or better(self, value, group.best) then group.best = value end
   end
 end
 
--- Medians that are known come first; then the groups of which fewer runs were stopped.
+-- Medians that are known come first; then the groups of which fewer runs are lost.
 local function ranks_before(self, a, b)
   if not a.median ~= not b.median then return a.median ~= nil end
   if a.median and a.median ~= b.median then return better(self, a.median, b.median) end
-  local a_done, b_done = a.n * (b.n + b.stopped), b.n * (a.n + a.stopped)
+  local a_done, b_done = a.n * (b.n + lost(b)), b.n * (a.n + lost(a))
   if not a.median and a_done ~= b_done then return a_done > b_done end
   return a.text < b.text
 end
@@ -98,10 +102,11 @@ end
 -- The runs by choice of options, the best median first.
 --   ARGS    result  name; default: the goal
 --   RETURN  array of { options, text, runs, values (of the runs that are done, by seed in their order),
---           seeds, n, stopped, failed, left, median, low, high (its bootstrap interval of 95 %; stopped runs count
---           as worse than all others, and what falls among them is nil), best, wilcoxon_p, sign_p (against the
---           first group, over the seeds that both have; nil for it, and where either has stopped runs: the seeds
---           that are left were chosen by their values) }
+--           seeds, n, stopped, failed, left, median, low, high (its bootstrap interval of 95 %; stopped and
+--           failed runs count as worse than all others, and what falls among them is nil), best, wilcoxon_p, sign_p
+--           (against the first group, over the seeds that both have; nil for it, and where either has stopped or
+--           failed runs: the seeds that are left are the lucky ones), holm_p (wilcoxon_p corrected by Holm for
+--           that many comparisons) }
 function Study:groups(result)
   result = result_name(self, result)
   local groups, by_key = {}, {}
@@ -126,17 +131,19 @@ function Study:groups(result)
   end
   for _, group in ipairs(groups) do summarise(self, group) end
   table.sort(groups, function(a, b) return ranks_before(self, a, b) end)
-  local first = groups[1]
+  local first, compared, ps = groups[1], {}, {}
   for i = 2, #groups do
     local xs, ys = {}, {}
     for seed, value in pairs(groups[i].by_seed) do
       if first.by_seed[seed] then xs[#xs + 1], ys[#ys + 1] = value, first.by_seed[seed] end
     end
-    if #xs > 0 and first.stopped + groups[i].stopped == 0 then
+    if #xs > 0 and lost(first) + lost(groups[i]) == 0 then
       groups[i].wilcoxon_p = statistics.wilcoxon(xs, ys).p
       groups[i].sign_p = statistics.sign_test(xs, ys).p
+      compared[#compared + 1], ps[#ps + 1] = groups[i], groups[i].wilcoxon_p
     end
   end
+  for i, p in ipairs(statistics.holm(ps)) do compared[i].holm_p = p end
   return groups
 end
 
@@ -158,6 +165,7 @@ local GROUP_COLUMNS = {
   { key = "high", title = "to", format = figure, csv = exact },
   { key = "best", format = figure, csv = exact },
   { key = "wilcoxon_p", title = "p Wilcoxon", format = "%.3g", csv = exact, optional = true },
+  { key = "holm_p", title = "p Holm", format = "%.3g", csv = exact, optional = true },
   { key = "sign_p", title = "p sign", format = "%.3g", csv = exact, optional = true },
   { key = "stopped" }, { key = "failed" }, { key = "left" },
 }
@@ -214,12 +222,13 @@ function Study:text(result)
     result, self.direction, self.done, self.count, self.stopped, self.failed, self.waiting + self.running)
   local text = head .. "\n" .. tables.text(groups, GROUP_COLUMNS)
   if #groups > 1 then
-    text = text .. "\nIntervals are bootstraps of the median; p-values compare with the first row, seed by "
-      .. "seed, two-sided.\n"
+    text = text .. ("\nIntervals are bootstraps of the median; p-values compare with the first row, seed by seed, "
+      .. "two-sided. That row\nis the best of %d, and looks better than it is; p Holm is Wilcoxon's, corrected for "
+      .. "the number of comparisons.\n"):format(#groups)
   end
-  if self.stopped > 0 then
-    text = text .. "Stopped runs count as worse than those that are done: a median or an end of its interval that "
-      .. "falls among them\nis not known, and settings with stopped runs get no p-values.\n"
+  if self.stopped + self.failed > 0 then
+    text = text .. "Stopped and failed runs count as worse than those that are done: a median or an end of its "
+      .. "interval that falls\namong them is not known, and settings with such runs get no p-values.\n"
   end
   if mixed(self) ~= "" then
     text = text .. ("\nMIXED: these are results of different code or arguments: %s.\n"):format(mixed(self))
@@ -313,7 +322,9 @@ local function values_by_group(self, groups, what)
   local series = {}
   for _, group in ipairs(groups) do
     local values = finite(group.values)
-    local name = group.stopped > 0 and ("%s (%d stopped)"):format(group.name, group.stopped) or group.name
+    local name = group.name
+    if group.stopped > 0 then name = ("%s (%d stopped)"):format(name, group.stopped) end
+    if group.failed > 0 then name = ("%s (%d failed)"):format(name, group.failed) end
     if #values > 0 then series[#series + 1] = { name = name, values = values } end
   end
   if #series == 0 then

@@ -257,12 +257,40 @@ check.test("a setting is ranked by all of its seeds, and those that were stopped
   check.equal(rows, { { 3, 3, 1, 101.5, 99, "none" }, { 1, 4, 0, 102.5, 101, "none" }, { 2, 1, 3, "none", 90, "none" } })
   check.equal({ groups[1].low, groups[1].high, groups[3].high }, { 99 })
   check.equal(result:text():match "rate=2 +1 +%- +90 +%- +90 +3 +0 +0\n" ~= nil, true)
-  check.equal(result:text():match "Stopped runs count as worse" ~= nil, true)
+  check.equal(result:text():match "Stopped and failed runs count as worse" ~= nil, true)
   check.equal(result:groups_csv():match "rate=2,1,,90,,90,3,0,0\n" ~= nil, true)
   check.equal(result:plot { kind = "boxes" }:find("rate=2 (3 stopped)", 1, true) ~= nil, true)
   local largest = run("maximize", -1):groups()
   check.equal({ largest[1].options.rate, largest[1].median, largest[1].high, largest[1].low, largest[3].median },
     { 3, -101.5, -99 })
+end)
+
+check.test("a setting that fails for most seeds does not lead by those that are left", function()
+  local result = study.run(given { name = "crashes", goal = "us", seeds = 6, space = { method = { "A", "B" } },
+    objective = function(run)
+      if run.options.method == "B" then return 100 + run.seed end
+      if run.seed > 2 then error "out of memory" end
+      return 90 + run.seed
+    end })
+  local rows = {}
+  for i, group in ipairs(result:groups()) do
+    rows[i] = { group.text, group.n, group.failed, group.median or "none", group.wilcoxon_p or "none" }
+  end
+  check.equal(rows, { { "method=B", 6, 0, 103.5, "none" }, { "method=A", 2, 4, "none", "none" } })
+  check.equal(result:text():match "failed runs count as worse" ~= nil, true)
+  check.equal(result:plot { kind = "boxes" }:find("A (4 failed)", 1, true) ~= nil, true)
+end)
+
+check.test("p-values against the best of many settings are corrected for their number", function()
+  local result = study.run(given { name = "many", seeds = 6, space = { setting = { 1, 2, 3, 4 } },
+    objective = function(run) return 10 * run.options.setting + run.seed * run.options.setting / 100 end })
+  local groups = result:groups()
+  for i = 2, 4 do
+    check.equal(groups[i].wilcoxon_p, 0.03125)
+    check.near(groups[i].holm_p, 3 * 0.03125)
+  end
+  check.equal(groups[1].holm_p, nil)
+  check.equal(result:text():match "is the best of 4, and looks better than it is" ~= nil, true)
 end)
 
 check.test("the curve of a setting keeps the runs that were stopped on the way", function()
