@@ -86,7 +86,8 @@ TEST_CASE("a Dropout is a view where it drops nothing and nobody reads its mask"
   }
 }
 
-TEST_CASE("an update in place is a view, but where it copies first or starts with an empty buffer") {
+TEST_CASE(
+    "an update in place is a view, but where it copies first or starts with an empty buffer") {
   for (const std::string has_memory : {"", "copies", "starts_empty"}) {
     CAPTURE(has_memory);
     GraphBuilder builder("g", "mlir");
