@@ -22,6 +22,18 @@ TEST_CASE("keep_to_kinds: moves only what cannot run, to where it adds least") {
   CHECK(placement == GroupPlacement{0, 2, 2});
 }
 
+TEST_CASE("repair: a device for every group, of the cluster, is asked for") {
+  const auto problem = small_problem({{"a", "x"}, {"b", "x"}}, {{{1}}, {{1}}, {{1}}}, {});
+  GroupPlacement placement{0, 1};
+  CHECK_THROWS_WITH_AS(keep_to_kinds(*problem, placement),
+                       "a placement of 3 groups needs a device for each of them, and has 2", Error);
+  for (const DeviceId device : {kNoDevice, DeviceId{2}}) {
+    placement = {0, device, 1};
+    CHECK_THROWS_WITH_AS(keep_to_parameters(*problem, placement),
+                         doctest::Contains("group #1 is on device "), Error);
+  }
+}
+
 TEST_CASE("keep_to_parameters: large groups stay, small ones move, and only as needed") {
   const std::vector<SmallOp> ops{{{1}, 60}, {{1}, 30}, {{1}, 30}};
   SUBCASE("nothing to do") {

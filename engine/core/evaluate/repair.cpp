@@ -14,6 +14,7 @@
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
+#include "groups/placement_check.h"
 #include "support/units.h"
 
 namespace berth {
@@ -106,10 +107,24 @@ void keep_apart(const Problem& problem, GroupPlacement& placement) {
   }
 }
 
+/// Throws Error(invalid_argument) unless every group is on a device of the cluster.
+void require_devices(const Problem& problem, const GroupPlacement& placement) {
+  groups::require_device_per_group(placement, problem.groups());
+  const DeviceId count = problem.cluster().device_count();
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    const DeviceId device = placement[group];
+    if (device >= 0 && device < count) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat("group #", group, " is on device ", device, "; devices of cluster '",
+                    problem.cluster().name(), "' are numbered from 0 to ", count - 1));
+  }
+}
+
 /// Keeps every group where it is if its device can run it and has room below `capacity`, else
 /// moves it to where it adds least. Returns the first group that finds no room; kNoGroup = all do.
 GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std::int64_t>& capacity,
              GroupPlacement& placement) {
+  require_devices(problem, placement);
   keep_apart(problem, placement);
   SeparationTracker separations(problem, placement);
   std::vector<std::int64_t> used(capacity.size(), 0);

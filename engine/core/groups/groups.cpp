@@ -13,6 +13,7 @@
 #include "berth/support/index.h"
 #include "berth/support/rows.h"
 #include "berth/support/text.h"
+#include "groups/placement_check.h"
 
 namespace berth {
 namespace {
@@ -240,10 +241,18 @@ std::span<const Groups::Edge> Groups::in_edges(GroupId group) const noexcept {
 }
 
 Placement Groups::expand(const GroupPlacement& placement) const {
+  groups::require_device_per_group(placement, *this);
   Placement result(data_->group_of.size());
   std::transform(data_->group_of.begin(), data_->group_of.end(), result.begin(),
                  [&](GroupId group) { return placement[group]; });
   return result;
+}
+
+void groups::require_device_per_group(const GroupPlacement& placement, const Groups& groups) {
+  if (placement.size() == at(groups.count())) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat("a placement of ", groups.count(),
+                  " groups needs a device for each of them, and has ", placement.size()));
 }
 
 }  // namespace berth

@@ -52,7 +52,7 @@ class BERTH_EXPORT Groups {
   /// Sorted by src.
   [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept;
 
-  /// A device per op from a device per group. The argument has count() entries.
+  /// A device per op from count() devices by group. Error(invalid_argument) for any other count.
   [[nodiscard]] Placement expand(const GroupPlacement& placement) const;
 
  private:

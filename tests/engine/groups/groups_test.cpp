@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "berth/error.h"
@@ -154,6 +155,17 @@ TEST_CASE("Groups: bad maps are refused") {
                        Error);
   CHECK_THROWS_WITH_AS(Groups(*graph, {0, 1, -1, 2}),
                        "op 'c' has group -1; groups are numbered from 0", Error);
+}
+
+TEST_CASE("Groups: devices for fewer or more groups than there are cannot be expanded") {
+  const Groups groups(*diamond(), {0, 1, 1, 2});
+  for (const std::size_t count : {0, 2, 4}) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(groups.expand(GroupPlacement(count, 0))),
+                         ("a placement of 3 groups needs a device for each of them, and has " +
+                          std::to_string(count))
+                             .c_str(),
+                         Error);
+  }
 }
 
 TEST_CASE("Groups: invariants hold for random maps of random graphs") {
