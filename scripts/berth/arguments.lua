@@ -70,6 +70,7 @@ function arguments.problem(text, given)
   if not what then return nil end
   local file, dims = arguments.model(what)
   return {
+    graph = what,
     name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
     problem = function()
       local fields = { graph = berth.load(file, { dims = dims }), cluster = cluster }

@@ -18,8 +18,8 @@
 -- A policy that learns is called by its own placement, with which its last greedy episode ended; the best that it saw,
 -- starts and a search around it included, has a row of its own ("best seen"), and is what the shares are of.
 --
--- Pairs are graphs: a runtime counts by the logarithm of its ratio to the first row's of the same graph and seed, and a
--- graph by the mean of its seeds, which are not independent. A run that fails or finds nothing that fits is counted as
+-- A runtime counts by the logarithm of its ratio to the first row's of the same graph, cluster and seed, and a graph by the
+-- mean of its clusters and seeds, which are not independent. A run that fails or finds nothing that fits is counted as
 -- failed and in no ratio. `csv` prints a line for each run.
 
 local arguments = require "berth.arguments"
@@ -60,7 +60,7 @@ end
 
 local rows = {}
 local function new_row(title)
-  return { title = title, ratios = {}, gaps = {}, runs = 0, failed = 0, proven = 0 }
+  return { title = title, graphs = {}, logs = {}, gaps = {}, runs = 0, failed = 0, proven = 0 }
 end
 local function add_row(text, times)
   local name, chosen = arguments.policy(text)
@@ -141,10 +141,10 @@ end
 
 local by_graph, by_share, proofs, lines = {}, {}, {}, {}
 
-local function new_cell() return { ms = {}, best = {}, ratios = {} } end
+local function new_cell() return { ms = {}, best = {} } end
 
--- Adds one run to its row, and to `cell`, the row's runs of this graph.
-local function add(row, cell, entry, first_us)
+-- Adds one run to its row, and to `cell`, the row's runs of this graph and cluster.
+local function add(row, cell, graph, entry, first_us)
   row.runs = row.runs + 1
   lines[#lines + 1] = entry
   if not entry.objective_us or entry.objective_us == math.huge then
@@ -154,13 +154,10 @@ local function add(row, cell, entry, first_us)
   table.insert(cell.ms, entry.objective_us / 1e3)
   table.insert(row.gaps, entry.objective_us / entry.bound_us - 1)
   if entry.objective_us <= entry.bound_us * (1 + 1e-9) then row.proven = row.proven + 1 end
-  if first_us and first_us < math.huge then table.insert(cell.ratios, math.log(entry.objective_us / first_us)) end
-end
-
--- Adds a graph's runs to its row, and returns their median.
-local function close(row, cell)
-  row.ratios[#row.ratios + 1] = statistics.mean(cell.ratios)
-  return statistics.median(cell.ms)
+  if first_us and first_us < math.huge then
+    table.insert(row.graphs, graph)
+    table.insert(row.logs, math.log(entry.objective_us / first_us))
+  end
 end
 
 local function shares_of(graph, row, cell)
@@ -204,16 +201,16 @@ for _, text in ipairs(options.graphs) do
       if us then table.insert(cells[i].best, best) end
       local entry = { graph = asked.name, policy = row.title, seed = seed, objective_us = us, bound_us = bound_us,
                       wall_s = us and wall_s, tried = tried, error = not us and wall_s or nil }
-      add(row, cells[i], entry, first_us)
+      add(row, cells[i], asked.graph, entry, first_us)
       if us and seen_us == seen_us then
         local seen = setmetatable({ policy = row.seen.title, objective_us = seen_us }, { __index = entry })
-        add(row.seen, cells[i].seen, seen, first_us)
+        add(row.seen, cells[i].seen, asked.graph, seen, first_us)
       end
       if not us then io.stderr:write(key, ": ", wall_s, "\n") end
     end
   end
   for i, row in ipairs(rows) do
-    shown[i], shown[i .. " seen"] = close(row, cells[i]), close(row.seen, cells[i].seen)
+    shown[i], shown[i .. " seen"] = statistics.median(cells[i].ms), statistics.median(cells[i].seen.ms)
     if #options.shares > 0 then series[i] = shares_of(asked.name, row, cells[i]) end
   end
   by_graph[#by_graph + 1] = shown
@@ -242,24 +239,20 @@ for _, row in ipairs(rows) do
   if row.seen.runs > 0 then listed[#listed + 1] = row.seen end
 end
 for i, row in ipairs(listed) do
-  local ratios, zeros, values = row.ratios, {}, {}
-  for k, value in ipairs(ratios) do zeros[k], values[k] = 0, 100 * (math.exp(value) - 1) end
-  summary[i] = { policy = row.title, pairs = #ratios, failed = row.failed > 0 and row.failed or nil,
+  local found = statistics.ratios(row.graphs, row.logs)
+  summary[i] = { policy = row.title, graphs = found and found.n or 0, failed = row.failed > 0 and row.failed or nil,
                  proven = row.proven > 0 and row.proven or nil }
-  if #ratios > 0 then
-    local test = statistics.sign_test(ratios, zeros)
-    summary[i].median, summary[i].mean = statistics.median(ratios), statistics.mean(ratios)
-    if #ratios > 1 then  -- of one graph there is none
-      local low, high = statistics.bootstrap(ratios)
-      summary[i].interval = ("%s to %s"):format(percent(low), percent(high))
-    end
-    summary[i].better, summary[i].worse, summary[i].p = test.n - test.positive, test.positive, test.p
+  if found then
+    for _, key in ipairs { "median", "mean", "better", "worse", "p" } do summary[i][key] = found[key] end
+    if found.low then summary[i].interval = ("%s to %s"):format(percent(found.low), percent(found.high)) end
+    local values = {}
+    for k, value in ipairs(found.values) do values[k] = 100 * (math.exp(value) - 1) end
     boxes[#boxes + 1] = { name = row.title, values = values }
   end
   if #row.gaps > 0 then summary[i].gap = statistics.mean(row.gaps) end
 end
 io.write(tables[options.format](summary, {
-  { key = "policy" }, { key = "pairs" }, { key = "failed", optional = true }, { key = "median", format = percent },
+  { key = "policy" }, { key = "graphs" }, { key = "failed", optional = true }, { key = "median", format = percent },
   { key = "interval", title = "95 % of the median" }, { key = "mean", format = percent }, { key = "better" },
   { key = "worse" }, { key = "p", format = "%.3f" },
   { key = "gap", title = "above bound", format = function(gap) return ("%.1f %%"):format(100 * gap) end },

@@ -15,8 +15,8 @@
 --               with itself in ten times the time
 -- --budgets     seconds, for each placement, on one thread
 --
--- A figure is the runtime as a share of one device's; of a graph's seeds the median counts. Seconds count alike on an idle
--- machine only.
+-- A figure is the runtime as a share of one device's; of a graph's seeds the median counts. Where policies are compared, a
+-- graph counts by the mean of its clusters, which are not independent. Seconds count alike on an idle machine only.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -170,7 +170,7 @@ for _, cluster in ipairs(options.clusters) do
     local _, test = split(family)
     local set = { name = ("%s, %s"):format(family, cluster), problems = {} }
     for i = 1, math.min(options.graphs, #test) do
-      set.problems[i] = { name = test[i]:name() .. " " .. cluster, make = function()
+      set.problems[i] = { name = test[i]:name() .. " " .. cluster, graph = test[i]:name(), make = function()
         return berth.problem { graph = test[i], cluster = cluster }
       end }
     end
@@ -185,7 +185,7 @@ for _, text in ipairs(options.models) do
     of_models[cluster] = { name = "models, " .. cluster, problems = {} }
     sets[#sets + 1] = of_models[cluster]
   end
-  table.insert(of_models[cluster].problems, { name = text, make = asked.problem })
+  table.insert(of_models[cluster].problems, { name = text, graph = asked.graph, make = asked.problem })
 end
 
 local function measure(each)
@@ -285,23 +285,18 @@ local compared = {}
 local function compare(first, budget, other, other_budget)
   local firsts, others, seconds = medians_of(all, first, budget), medians_of(all, other, other_budget)
   if not firsts or not others then return end
-  local ratios, zeros = {}, {}
+  local graphs, logs = {}, {}
   for _, each in ipairs(all.problems) do
     local mine, value = firsts[each.name], others[each.name]
     if mine and value and value < math.huge and mine < math.huge then
-      ratios[#ratios + 1], zeros[#zeros + 1] = math.log(mine / value), 0
+      graphs[#graphs + 1], logs[#logs + 1] = each.graph, math.log(mine / value)
     end
   end
   local same = first == other and budget == other_budget
-  local row = { budget = 1e3 * budget, policy = other, pairs = #ratios, wall = 1e3 * statistics.median(seconds),
-    most = 1e3 * math.max(unpack(seconds)) }
+  local row = not same and statistics.ratios(graphs, logs) or {}
+  row.budget, row.policy, row.wall, row.most = 1e3 * budget, other, 1e3 * statistics.median(seconds), 1e3 * math.max(unpack(seconds))
   if budget ~= other_budget then row.policy = ("%s, %g ms"):format(other, 1e3 * other_budget) end
-  if not same and #ratios > 0 then
-    local low, high = statistics.bootstrap(ratios)
-    local test = statistics.sign_test(ratios, zeros)
-    row.median, row.interval = statistics.median(ratios), ("%s to %s"):format(percent(low), percent(high))
-    row.better, row.worse, row.p = test.n - test.positive, test.positive, test.p
-  end
+  row.interval = row.low and ("%s to %s"):format(percent(row.low), percent(row.high))
   compared[#compared + 1] = row
 end
 for _, budget in ipairs(options.budgets) do
@@ -311,7 +306,7 @@ for _, budget in ipairs(options.budgets) do
   end
 end
 io.write(tables[options.format](compared, {
-  { key = "budget", title = "budget, ms", format = "%g" }, { key = "policy" }, { key = "pairs" },
+  { key = "budget", title = "budget, ms", format = "%g" }, { key = "policy" }, { key = "n", title = "graphs", optional = true },
   { key = "wall", title = "took, median", format = "%.1f" }, { key = "most", format = "%.1f" },
   { key = "median", title = options.policies[1] .. " against it", format = percent, optional = true },
   { key = "interval", title = "95 % of the median", optional = true }, { key = "better", optional = true },

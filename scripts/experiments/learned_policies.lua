@@ -115,22 +115,18 @@ io.write(tables[options.format](rows, columns), "\n")
 local function percent(value) return ("%+.1f %%"):format(100 * (math.exp(value) - 1)) end
 local summary = {}
 local function compare(what, against)
-  local graphs, all, zeros = {}, {}, {}
+  local graphs, all = {}, {}
   for k, value in ipairs(found[what]) do
     local difference = value - found[against][k]
     if difference - difference == 0 then
       graphs[#graphs + 1], all[#all + 1] = math.ceil(k / options.seeds), difference
     end
   end
-  local differences = statistics.means_by(graphs, all)
-  if #differences == 0 then return end
-  for i = 1, #differences do zeros[i] = 0 end
-  local low, high = statistics.bootstrap(differences)
-  local test = statistics.sign_test(differences, zeros)
-  summary[#summary + 1] = {
-    what = what, against = against, pairs = #differences, median = statistics.median(differences),
-    interval = ("%s to %s"):format(percent(low), percent(high)), better = test.n - test.positive,
-    worse = test.positive, p = test.p }
+  local row = statistics.ratios(graphs, all)
+  if not row then return end
+  row.what, row.against = what, against
+  row.interval = row.low and ("%s to %s"):format(percent(row.low), percent(row.high))
+  summary[#summary + 1] = row
 end
 for _, name in ipairs(options.policies) do
   for _, variant in ipairs(variants_of(name)) do compare(variant[1] .. ", trained", variant[1] .. ", untrained") end
@@ -139,8 +135,8 @@ for i = 2, #options.policies do
   compare(options.policies[1] .. ", trained", options.policies[i] .. ", trained")
 end
 io.write(tables[options.format](summary, {
-  { key = "what" }, { key = "against" }, { key = "pairs" }, { key = "median", format = percent },
-  { key = "interval", title = "95 % of the median" }, { key = "better" }, { key = "worse" },
+  { key = "what" }, { key = "against" }, { key = "n", title = "graphs" }, { key = "median", format = percent },
+  { key = "interval", title = "95 % of the median", optional = true }, { key = "better" }, { key = "worse" },
   { key = "p", format = "%.4f" },
 }))
 for graph, list in pairs(boxes) do

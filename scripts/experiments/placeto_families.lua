@@ -422,25 +422,22 @@ local function percent(log) return 100 * (math.exp(log) - 1) end
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
   for _, pair in ipairs(PAIRS) do
-    local graphs, logs, zeros = {}, {}, {}
+    local graphs, logs = {}, {}
     for key, x in pairs(values[pair[1]]) do
       local y = values[pair[2]][key]
       if y then graphs[#graphs + 1], logs[#logs + 1] = key % 1000, math.log(x / y) end
     end
-    local ratios = statistics.means_by(graphs, logs)
-    for i = 1, #ratios do zeros[i] = 0 end
-    if #ratios > 0 then
-      local low, high = statistics.bootstrap(ratios)
-      local test = statistics.sign_test(ratios, zeros)
-      compared[#compared + 1] = { family = family, cluster = cluster, what = pair[1], against = pair[2], pairs = #ratios,
-        median = percent(statistics.median(ratios)), interval = ("%+.1f to %+.1f %%"):format(percent(low), percent(high)),
-        better = test.n - test.positive, worse = test.positive, p = test.p }
+    local row = statistics.ratios(graphs, logs)
+    if row then
+      row.family, row.cluster, row.what, row.against, row.change = family, cluster, pair[1], pair[2], percent(row.median)
+      row.interval = row.low and ("%+.1f to %+.1f %%"):format(percent(row.low), percent(row.high))
+      compared[#compared + 1] = row
     end
   end
 end)
 io.write(tables[options.format](compared, {
-  { key = "family" }, { key = "cluster" }, { key = "what" }, { key = "against" }, { key = "pairs" },
-  { key = "median", format = "%+.1f %%" }, { key = "interval", title = "95 % of the median" }, { key = "better" },
+  { key = "family" }, { key = "cluster" }, { key = "what" }, { key = "against" }, { key = "n", title = "graphs" },
+  { key = "change", title = "median", format = "%+.1f %%" }, { key = "interval", title = "95 % of the median", optional = true }, { key = "better" },
   { key = "worse" }, { key = "p", format = "%.4f" },
 }))
 

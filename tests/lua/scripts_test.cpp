@@ -347,8 +347,21 @@ TEST_CASE_FIXTURE(test::HostFixture, "a policy that finds nothing is a failed ru
       {branches_on_two_gpus(), "--policies", "single,lost", "--seeds", "2", "--seconds", "0.02"});
   run(R"(
     local text = output()
-    assert(text:find("policy +pairs +failed"), text)
+    assert(text:find("policy +graphs +failed"), text)
     assert(text:find("lost +0 +2 "), text))");
+}
+
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "a graph on two machines is one graph where policies are compared") {
+  keep_output(*this);
+  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
+  host.run_script(test::source_path("scripts/experiments/compare.lua"),
+                  {graph + ":k80x2", graph + ":v100x8", "--policies", "single,topo", "--seeds", "2",
+                   "--seconds", "0.02"});
+  run(R"(
+    local text = output()
+    assert(text:find("policy +graphs +median"), text)
+    assert(text:find("topo +1 "), text))");
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "an experiment explains its usage") {
