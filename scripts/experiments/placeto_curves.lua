@@ -13,7 +13,8 @@
 -- number of updates.
 -- --trainings names those to run, and may name more: "as published with one round" of messages, "as published with
 -- sums" of pools too, "as published by the logarithm" (normalised advantages, an entropy of 0.02 and a rate of 3e-3, as
--- Berth's own form), and each of the four with " untrained" behind it, which is a rate of 0.
+-- Berth's own form), that with ", memory free" (memory that lacks costs nothing), and each of the five with " untrained"
+-- behind it, which is a rate of 0.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
@@ -35,7 +36,7 @@ for _, name in ipairs(options.trainings) do known[name] = true end
 -- Changes of the published form.
 local PUBLISHED = { ["as published"] = {}, ["as published with one round"] = { rounds = 1 },
                     ["as published with sums"] = { aggregate = "sum" },
-                    ["as published by the logarithm"] = {} }
+                    ["as published by the logarithm"] = {}, ["as published by the logarithm, memory free"] = {} }
 for name in pairs(PUBLISHED) do known[name], known[name .. " untrained"] = true, true end
 local models = {}
 local line = arguments.parser()
@@ -111,9 +112,11 @@ local function as_published(changes, rate)
     learning_rate = schedules.linear(rate, rate / 10, options.updates),
     entropy_weight = schedules.linear(1, 0, options.updates) }
 end
-local function by_logarithm(rate)
+local function by_logarithm(rate, memory_free)
   local policy = as_published({}, rate)
-  return policy, { discount = 1, initial = "shared", learning_rate = schedules.linear(3 * rate, 0.3 * rate, options.updates) }
+  local reward = rewards.improvement { log = true, memory_penalty = memory_free and 0 or nil }
+  return policy, { reward = reward, discount = 1, initial = "shared",
+    learning_rate = schedules.linear(3 * rate, 0.3 * rate, options.updates) }
 end
 
 -- A policy, and what its training has for train.episodes' own.
@@ -124,7 +127,10 @@ local TRAININGS = {
   ["looking ahead"] = function() return fresh(true), {} end,
 }
 for name, changes in pairs(PUBLISHED) do
-  local make = name:find "logarithm" and by_logarithm or function(rate) return as_published(changes, rate) end
+  local function make(rate)
+    if name:find "logarithm" then return by_logarithm(rate, name:find "memory free") end
+    return as_published(changes, rate)
+  end
   TRAININGS[name] = function() return make(1e-3) end
   TRAININGS[name .. " untrained"] = function() return make(0) end
 end
