@@ -404,6 +404,32 @@ TEST_CASE_FIXTURE(test::HostFixture,
   run("assert(output() == first)");  // from the record
 }
 
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "the page on groups has the numbers of groups that there are") {
+  run(R"(
+    local berth = require "berth"
+    local file = assert(io.open(arg[1]))
+    local page = file:read "*a"
+    file:close()
+    local function number(text) return tonumber((text:gsub(",", ""))) end
+    for title, name in pairs { RNNLM = "rnnlm_b64", NMT = "nmt_b64", ["Inception%-V3"] = "inception_v3_b32",
+                               ["NASNet%-A"] = "nasnet_b64" } do
+      local graph = berth.load(arg[2] .. "/" .. name .. ".pb.gz")
+      local ops, classes, groups = page:match("\n| " .. title .. " | ([%d,]+) | ([%d,]+) | ([%d,]+) |")
+      assert(ops, "no row of " .. title)
+      local function compare(what, printed, is)
+        assert(number(printed) == is, ("%s, %s: the page has %s, there are %d"):format(title, what, printed, is))
+      end
+      compare("ops", ops, graph:op_count())
+      for grouping, printed in pairs { colocation = classes, icml2017 = groups } do
+        local problem = berth.problem { graph = graph, cluster = "k80x4", grouping = grouping }
+        compare(grouping, printed, problem:groups():count())
+      end
+    end)",
+      {test::source_path("scripts/experiments/results/grouping.md").string(),
+       test::source_path("examples/models/tf").string()});
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as they get") {
   const auto plugins = engine.plugins();
   if (std::none_of(plugins.begin(), plugins.end(),
@@ -430,6 +456,10 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     assert(io.open(arg[1]):read "*a":find("</svg>", 1, true))
     assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 6 * 2))",
       {svg, csv});
+  host.run_script(script("placeto_curves"),
+                  {graph, "--groups", "6", "--updates", "2", "--samples", "2", "--trainings",
+                   "as published by the logarithm, memory free"});
+  run("local text = output(); assert(text:find('memory free', 1, true), text)");
   std::vector<std::string> arguments = words(
       "--families ptb --variants rounds=0;traversal=reverse,reward=seconds --groups 6 --train 1 "
       "--test 1 --updates 1 --own 1 --rnn 1 --ahead 1 --clusters k80x2 --budget 0.1 --seeds 1,2",
