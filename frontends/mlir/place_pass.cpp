@@ -10,7 +10,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 #include "loops.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -259,16 +258,11 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (!bound.getValue().empty()) return bound.getValue();
     // A compiler does not wait for a figure that nobody reads.
     if (remarks.getValue() == "none") return "none";
-    berth_text text{};
-    if (berth_engine_describe(engine_.get(), &text) != BERTH_OK) return "quick";
-    auto all = llvm::json::parse(llvm::StringRef(text.data, text.size));
-    if (!all) {
-      llvm::consumeError(all.takeError());
-      return "quick";
-    }
-    const llvm::json::Object* const object = all->getAsObject();
-    const auto* const said = object != nullptr ? object->getObject("settings") : nullptr;
-    return said != nullptr && said->get("bound") != nullptr ? "" : "quick";
+    berth_text said{};
+    const bool is_said =
+        berth_engine_setting(engine_.get(), BERTH_TEXT("bound"), &said) == BERTH_OK &&
+        said.size > 0;
+    return is_said ? "" : "quick";
   }
 
   mlir::Attribute device_attribute(std::int32_t device) {

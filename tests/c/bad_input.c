@@ -38,6 +38,8 @@ static void test_null(void) {
   berth_builder* builder = NULL;
   berth_release(NULL);
   REFUSED(BERTH_INVALID_ARGUMENT, "engine is null", berth_engine_describe(NULL, &out));
+  REFUSED(BERTH_INVALID_ARGUMENT, "engine is null",
+          berth_engine_setting(NULL, BERTH_TEXT("policy"), &out));
   REFUSED(BERTH_INVALID_ARGUMENT, "out is null", berth_engine_new(NULL, NULL));
   REFUSED(BERTH_INVALID_ARGUMENT, "out is null",
           berth_builder_new(BERTH_TEXT("g"), BERTH_TEXT(""), NULL));

@@ -169,6 +169,22 @@ static void test_here(void) {
   berth_release(engine);
 }
 
+static void test_one_setting(void) {
+  berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
+  berth_engine* engine = NULL;
+  berth_text json;
+  options.settings =
+      BERTH_TEXT("{\"format\": \"berth.settings/1\", \"policy\": \"single\", \"plugins\": []}");
+  options.no_environment = 1;
+  OK(berth_engine_new(&options, &engine));
+  OK(berth_engine_setting(engine, BERTH_TEXT("policy"), &json));
+  CHECK(contains(json, "\"single\""));
+  OK(berth_engine_setting(engine, BERTH_TEXT("bound"), &json));
+  CHECK(json.size == 0);
+  CHECK(berth_engine_setting(engine, BERTH_TEXT("boundd"), &json) == BERTH_INVALID_ARGUMENT);
+  berth_release(engine);
+}
+
 int main(void) {
   berth_engine* engine = NULL;
   berth_policy policy = BERTH_POLICY_INIT;
@@ -184,6 +200,7 @@ int main(void) {
   test_compare_twice(engine);
   test_what_devices_run(engine);
   test_here();
+  test_one_setting();
 
   berth_release(engine);
   if (failures == 0) puts("all is well");

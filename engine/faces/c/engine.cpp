@@ -115,6 +115,19 @@ berth_status berth_engine_describe(berth_engine* engine, berth_text* json) {
   });
 }
 
+berth_status berth_engine_setting(berth_engine* engine, berth_text key, berth_text* json) {
+  return c::guarded([&] {
+    const berth_engine& the = c::get(engine);
+    berth_text& text = c::required(json, "json");
+    const std::string name = c::string(key);
+    if (!the.settings.has(name)) {
+      text = c::give({});
+      return;
+    }
+    text = c::give(Json::parse(settings_json(the.settings)).at(name).dump());
+  });
+}
+
 berth_status berth_engine_register(berth_engine* engine, const berth_policy* policy) {
   return c::guarded([&] {
     berth_engine& the = c::get(engine);

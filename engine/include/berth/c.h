@@ -49,7 +49,7 @@ extern "C" {
 #endif
 
 /** Raised with every addition. berth_abi() is that of the library. */
-#define BERTH_C_ABI 4
+#define BERTH_C_ABI 5
 
 typedef int32_t berth_status;
 enum {
@@ -145,6 +145,10 @@ BERTH_C_API berth_status berth_engine_new(const berth_engine_options* options, b
  *  "from"; "plugins", each with kind, name, version, description and options; "problems". Opens all
  *  plugins. */
 BERTH_C_API berth_status berth_engine_describe(berth_engine* engine, berth_text* json);
+/** The value of one setting that is in force, as JSON text, as berth_engine_describe has it; empty where nothing says it.
+ *  Opens no plugin. Since 5. */
+BERTH_C_API berth_status berth_engine_setting(berth_engine* engine, berth_text key,
+                                              berth_text* json);
 
 /* --- Graph -------------------------------------------------------------------------------------*/
 
