@@ -59,6 +59,19 @@ std::string refusals(const Graph& graph, const Cluster& cluster, OpId op) {
   return text.empty() ? text : text + ")";
 }
 
+/// The kinds of which an op's costs are stated, and those that there are: " (it has costs for: gpu; ..)".
+std::string stated_kinds(const Graph& graph, const Cluster& cluster, OpId op) {
+  std::string stated, kinds;
+  for (const Graph::StatedCost& cost : graph.stated_costs(op)) {
+    stated += cat(stated.empty() ? "" : ", ", cost.kind);
+  }
+  if (stated.empty()) return {};
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    kinds += cat(kinds.empty() ? "" : ", ", cluster.kind_name(kind));
+  }
+  return cat(" (it has costs for: ", stated, "; the kinds of the cluster's devices: ", kinds, ")");
+}
+
 void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) {
   double bytes = 0;
   double messages = 0;
@@ -300,7 +313,7 @@ void Problem::Data::sum_groups() {
       throw Error(ErrorCode::infeasible,
                   cat("op '", graph->op_name(op), "' of type '", graph->op_type(op),
                       "' cannot run on any device of cluster '", cluster->name(), "'",
-                      refusals(*graph, *cluster, op),
+                      refusals(*graph, *cluster, op), stated_kinds(*graph, *cluster, op),
                       "; add a device of a kind that can, or its cost there"));
     }
     // Saturating: what matters is only that it is more than any device has.

@@ -93,6 +93,22 @@ TEST_CASE("Problem: an op that no device runs by what they say is told with all 
   CHECK(placed.find("(kind 'first', which runs no op of type 'Loop')") != std::string::npos);
 }
 
+TEST_CASE("an op whose costs are stated for other kinds than there are names both") {
+  GraphBuilder builder("g");
+  builder.set_cost(builder.add_op("a", "Conv"), "gpu", 5);
+  const auto graph = builder.build();
+  std::vector<Device> devices(2);
+  devices[0].name = devices[0].kind = "cpu";
+  devices[1].name = "gpu:0";
+  devices[1].kind = "k80";
+  const auto cluster = std::make_shared<const Cluster>(
+      "pair", devices, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+  const auto costs = Costs::stated_or_roofline(*graph, *cluster);
+  const std::string told = error_of(ErrorCode::infeasible, [&] { Problem(graph, cluster, costs); });
+  CHECK(told.find("cannot run on any device of cluster 'pair' (it has costs for: gpu; the kinds of "
+                  "the cluster's devices: cpu, k80)") != std::string::npos);
+}
+
 TEST_CASE("Problem: parts that do not belong together") {
   const Parts parts;
   const auto make = [&](const std::shared_ptr<const Costs>& costs,
