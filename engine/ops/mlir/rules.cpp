@@ -70,6 +70,7 @@ constexpr Row kNamed[] = {
     {"builtin.unrealized_conversion_cast", kView},
     {"chlo.constant_like", writes()},
     {"chlo.top_k", {with_body, OpClass::other}},
+    {"iree_linalg_ext.attention", {fused_attention, OpClass::attention}},
     {"linalg.batch_matmul", kMatmul},
     {"linalg.batch_matmul_transpose_a", {matmul_transposed, OpClass::matmul}},
     {"linalg.batch_matmul_transpose_b", kMatmul},

@@ -77,6 +77,9 @@ EstimateFunction image_fourier;  ///< over the last two dimensions; complex numb
 
 inline constexpr WorkRule kMatmul{matmul, OpClass::matmul};
 
+/// (.., queries, width), (.., keys, width), (.., keys, width of values); the scores are never there as a whole.
+EstimateFunction fused_attention;
+
 // --- Windows. Letters are the weights' dimensions: f features, c channels, w of the window, g groups ----
 EstimateFunction features_first;  ///< (f, c, w..); groups are what the image has more channels
 EstimateFunction channels_last;   ///< (f, w.., c)

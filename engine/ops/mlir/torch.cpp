@@ -31,11 +31,6 @@ Estimate attention(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op),
                              attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
 }
-/// The scores are never there as a whole.
-Estimate fused_attention(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, attention_flops(attention_shape(op, 0)),
-                             work::all_bytes(op));
-}
 /// Its inputs are the gradient and the forward's; it computes the scores again, and has two products for each of two.
 Estimate fused_attention_backward(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, 2.5 * attention_flops(attention_shape(op, 1)),
@@ -148,6 +143,11 @@ constexpr std::string_view kFront = "torch.aten.";
 constexpr std::string_view kCompiled[] = {"torch.constant", "torch.prim"};
 
 }  // namespace
+
+Estimate fused_attention(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, attention_flops(attention_shape(op, 0)),
+                             work::all_bytes(op));
+}
 
 std::vector<NamedWork> torch_ops() {
   std::vector<NamedWork> rows;

@@ -252,6 +252,12 @@ TEST_CASE("an attention of torch-mlir's holds its scores while it runs") {
                           {},
                           0,
                           OpClass::attention};
+  Case fused = attention;
+  fused.type = "iree_linalg_ext.attention";  // with a scale, and where the result goes
+  fused.inputs.insert(fused.inputs.end(), {{}, {2, 4, 16, 8}});
+  CHECK(work_of(fused).flops == work_of(attention).flops);
+  CHECK(work_of(fused).op_class == OpClass::attention);
+  CHECK(work_of(fused).workspace_bytes == 0);
   CHECK(work_of(attention).workspace_bytes == 2 * 4 * 16 * 32 * 4);
   CHECK(work_of(attention, false, DType::f16).workspace_bytes == 2 * 4 * 16 * 32 * 2);
 }
