@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -165,19 +165,74 @@ double body_points(mlir::Operation& op) {
   return points;
 }
 
-/// Whether the body adds products of the operands to what is there, in the numbers that linalg's contractions
-/// have; conversions of the operands do not matter.
-bool adds_products(mlir::Operation& op) {
-  // A tool for which linalg is only text may lack its functions.
-  if (op.getName().getStringRef() != "linalg.generic" || !op.isRegistered()) return false;
-  return mlir::linalg::detail::isContractionBody(
-      op.getRegion(0).front(), [](mlir::Operation* product, mlir::Operation* sum) {
-        const llvm::StringRef left = product->getName().getStringRef();
-        const llvm::StringRef right = sum->getName().getStringRef();
-        return (left == "arith.mulf" && right == "arith.addf") ||
-               (left == "arith.muli" && right == "arith.addi") ||
-               (left == "complex.mul" && right == "complex.add");
-      });
+/// The operands on which a value of the body depends, through ops on single elements alone; empty where it depends
+/// on what is summed up, or on anything else.
+std::optional<llvm::SetVector<unsigned>> operands_behind(mlir::Value value, mlir::Block& body) {
+  llvm::SetVector<unsigned> operands;
+  llvm::SetVector<mlir::Value> open;
+  open.insert(value);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(open[i])) {
+      if (argument.getOwner() != &body) continue;  // a number from around
+      if (argument.getArgNumber() + 1 >= body.getNumArguments()) return std::nullopt;
+      operands.insert(argument.getArgNumber());
+      continue;
+    }
+    mlir::Operation& op = *open[i].getDefiningOp();
+    if (op.getBlock() != &body) continue;
+    if (op.getNumRegions() > 0) return std::nullopt;
+    open.insert(op.operand_begin(), op.operand_end());
+  }
+  return operands.empty() ? std::nullopt : std::optional(operands);
+}
+
+/// The op that gives a value, behind conversions.
+mlir::Operation* maker_behind_conversions(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  const auto converts = [](mlir::Operation& each) {
+    const llvm::StringRef type = each.getName().getStringRef();
+    return type.starts_with("arith.ext") || type.starts_with("arith.trunc");
+  };
+  while (op != nullptr && converts(*op)) op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// The operands of the left and of the right factor of what a body adds up: of products in the numbers that linalg's
+/// contractions have. Each factor may be computed from several operands, such as weights and their scales.
+struct Factors {
+  llvm::SetVector<unsigned> left, right;
+};
+
+std::optional<Factors> added_products(mlir::Operation& op) {
+  if (op.getName().getStringRef() != "linalg.generic" || op.getNumResults() > 1)
+    return std::nullopt;
+  mlir::Block& body = op.getRegion(0).front();
+  if (body.getNumArguments() != op.getNumOperands() || body.back().getNumOperands() != 1) {
+    return std::nullopt;
+  }
+  const mlir::Value so_far = body.getArguments().back();
+  mlir::Operation* const sum = maker_behind_conversions(body.back().getOperand(0));
+  if (sum == nullptr || sum->getBlock() != &body || sum->getNumOperands() != 2) return std::nullopt;
+  const llvm::StringRef adds = sum->getName().getStringRef();
+  for (const unsigned side : {0U, 1U}) {
+    if (sum->getOperand(1 - side) != so_far) continue;
+    mlir::Operation* const product = maker_behind_conversions(sum->getOperand(side));
+    if (product == nullptr || product->getBlock() != &body) continue;
+    const llvm::StringRef multiplies = product->getName().getStringRef();
+    const bool fits = (multiplies == "arith.mulf" && adds == "arith.addf") ||
+                      (multiplies == "arith.muli" && adds == "arith.addi") ||
+                      (multiplies == "complex.mul" && adds == "complex.add");
+    if (!fits) continue;
+    const auto left = operands_behind(product->getOperand(0), body);
+    const auto right = operands_behind(product->getOperand(1), body);
+    if (!left || !right ||
+        llvm::any_of(*left, [&right](unsigned i) { return right->contains(i); })) {
+      continue;
+    }
+    const bool in_order = left->contains(0);
+    return Factors{in_order ? *left : *right, in_order ? *right : *left};
+  }
+  return std::nullopt;
 }
 
 /// A matrix product or a convolution in the general form, by the loops that its operands share: the columns of
@@ -189,15 +244,24 @@ struct GeneralProduct {
 
 std::optional<GeneralProduct> general_product(mlir::Operation& op) {
   const auto maps = maps_of(op);
-  if (maps.size() != 3 || !adds_products(op)) return std::nullopt;
-  if (!maps[1].isProjectedPermutation() || !maps[2].isProjectedPermutation()) return std::nullopt;
+  const std::optional<Factors> factors = added_products(op);
+  if (!factors || maps.size() != op.getNumOperands() || maps.size() < 3) return std::nullopt;
+  const mlir::AffineMap& of_result = maps.back();
+  const auto is_plain = [&maps](unsigned i) { return maps[i].isProjectedPermutation(); };
+  if (!llvm::all_of(factors->right, is_plain) || !of_result.isProjectedPermutation()) {
+    return std::nullopt;
+  }
   GeneralProduct product;
   for (auto [position, size] : llvm::enumerate(loops_of(op, maps))) {
     const auto at = static_cast<unsigned>(position);
     const mlir::AffineExpr loop = mlir::getAffineDimExpr(at, op.getContext());
-    const bool alone = llvm::is_contained(maps[0].getResults(), loop);
-    const bool left = maps[0].isFunctionOfDim(at), right = maps[1].isFunctionOfDim(at);
-    const bool result = maps[2].isFunctionOfDim(at);
+    const auto reads = [&maps, at](unsigned i) { return maps[i].isFunctionOfDim(at); };
+    const bool alone = llvm::any_of(factors->left, [&maps, loop](unsigned i) {
+      return llvm::is_contained(maps[i].getResults(), loop);
+    });
+    const bool left = llvm::any_of(factors->left, reads);
+    const bool right = llvm::any_of(factors->right, reads);
+    const bool result = of_result.isFunctionOfDim(at);
     if (result && left && right && alone) {
       product.groups *= size;
     } else if (result && right && !left) {

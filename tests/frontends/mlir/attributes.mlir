@@ -144,3 +144,18 @@ func.func @onnx_in_torch(%x: !torch.vtensor<[512,1024],f32>) -> !torch.vtensor<[
   %1 = "torch.operator"(%0, %none, %six) <{name = "onnx.Clip"}> : (!torch.vtensor<[512,256],f32>, !torch.none, !torch.vtensor<[],f32>) -> !torch.vtensor<[512,256],f32>
   return %1 : !torch.vtensor<[512,256],f32>
 }
+// Weights in 4 bits with a scale for each column, as they are stored.
+func.func @dequantised_product(%a: tensor<512x512xf16>, %b: tensor<512x512xi4>, %s: tensor<512xf16>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b, %s : tensor<512x512xf16>, tensor<512x512xi4>, tensor<512xf16>) outs(%c : tensor<512x512xf32>) {
+  ^bb0(%x: f16, %y: i4, %scale: f16, %z: f32):
+    %1 = arith.sitofp %y : i4 to f16
+    %2 = arith.mulf %1, %scale : f16
+    %3 = arith.extf %x : f16 to f32
+    %4 = arith.extf %2 : f16 to f32
+    %5 = arith.mulf %3, %4 : f32
+    %6 = arith.addf %z, %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
