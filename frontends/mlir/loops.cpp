@@ -244,10 +244,11 @@ Trips trips_of_while(mlir::Operation& op) {
   return kUnknown;
 }
 
-double element_bytes(llvm::StringRef dtype) {
-  if (dtype == "bool") return 1;
+double element_bytes(const TensorFacts& facts) {
+  if (facts.dtype.empty()) return facts.element_bits / 8.0;
+  if (facts.dtype == "bool") return 1;
   unsigned bits = 0;
-  const llvm::StringRef digits = dtype.drop_while([](char c) { return c < '0' || c > '9'; });
+  const llvm::StringRef digits = facts.dtype.drop_while([](char c) { return c < '0' || c > '9'; });
   return digits.getAsInteger(10, bits) ? 0 : bits / 8.0;
 }
 
@@ -366,7 +367,7 @@ llvm::SetVector<mlir::Operation*> uncounted_loops(llvm::ArrayRef<mlir::Operation
 
 double bytes_of(mlir::Value value) {
   const TensorFacts facts = facts_of(value);
-  return facts.ranked ? facts.elements() * element_bytes(facts.dtype) : 0;
+  return facts.ranked ? facts.elements() * element_bytes(facts) : 0;
 }
 
 double body_bytes(mlir::Operation& op) {

@@ -1,5 +1,7 @@
 #include "op_facts.h"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "llvm/Support/raw_ostream.h"
@@ -66,7 +68,8 @@ llvm::StringRef dtype_of(mlir::Type type) {
   if (type.isBF16()) return "bf16";
   if (type.isIndex()) return "i64";
   if (auto number = mlir::dyn_cast<mlir::ComplexType>(type)) {
-    return number.getElementType().isF64() ? "c128" : "c64";
+    const mlir::Type part = number.getElementType();
+    return part.isF64() ? "c128" : part.isF32() ? "c64" : "";
   }
   if (auto number = mlir::dyn_cast<mlir::FloatType>(type)) {
     return number.getWidth() == 8 ? "f8" : "";
@@ -90,6 +93,24 @@ llvm::StringRef dtype_of(mlir::Type type) {
     }
   }
   return dtype_of_text(printed(type));
+}
+
+/// The bits of an element, whatever Berth calls its type; 0 where nothing is known of it.
+unsigned bits_of(mlir::Type type) {
+  if (type.isIntOrFloat()) return type.getIntOrFloatBitWidth();
+  if (auto number = mlir::dyn_cast<mlir::ComplexType>(type)) {
+    return 2 * bits_of(number.getElementType());
+  }
+  if (auto vector = mlir::dyn_cast<mlir::VectorType>(type)) {
+    return static_cast<unsigned>(vector.getNumElements()) * bits_of(vector.getElementType());
+  }
+  // The storage of a quantised type: "i2".
+  const std::string text = printed(type);
+  llvm::StringRef storage = text;
+  unsigned bits = 0;
+  if (!storage.consume_front("!quant.")) return 0;
+  storage = storage.split('<').second.split(':').first.split('<').first.ltrim("sui");
+  return storage.getAsInteger(10, bits) ? 0 : bits;
 }
 
 /// "!torch.vtensor<[8,?],f32>": a list of sizes and an element type in brackets.
@@ -155,6 +176,7 @@ TensorFacts::TensorFacts(mlir::Type type) {
   }
   for (std::int64_t& dim : shape) dim = mlir::ShapedType::isDynamic(dim) ? -1 : dim;
   dtype = dtype_of(type);
+  if (dtype.empty()) element_bits = bits_of(type);
 }
 
 berth_tensor TensorFacts::tensor() const {
@@ -162,6 +184,10 @@ berth_tensor TensorFacts::tensor() const {
   tensor.dtype = view(dtype);
   tensor.shape = shape.data();
   tensor.rank = ranked ? static_cast<std::int32_t>(shape.size()) : -1;
+  if (ranked && element_bits > 0 && !llvm::is_contained(shape, -1)) {
+    tensor.bytes =
+        static_cast<std::int64_t>(std::min(std::ceil(elements() * element_bits / 8), 1e18));
+  }
   return tensor;
 }
 

@@ -29,7 +29,8 @@ struct TensorFacts {
   explicit TensorFacts(mlir::Type type);
   [[nodiscard]] berth_tensor tensor() const;
 
-  llvm::StringRef dtype;
+  llvm::StringRef dtype;      ///< empty where Berth has no name for it
+  unsigned element_bits = 0;  ///< of a type without a name; 0 = not known
   bool ranked = false;
   llvm::SmallVector<std::int64_t, 4> shape;
   [[nodiscard]] double elements() const;  ///< dimensions that are not known count as 1
