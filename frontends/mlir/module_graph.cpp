@@ -379,9 +379,16 @@ mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
 }
 
 mlir::StringAttr ModuleGraph::asked_device(mlir::Operation& op) {
-  auto device = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, options_.attribute));
-  if (device) asking_.insert(&op);
-  return device;
+  const mlir::Attribute asked = attribute_of(op, options_.attribute);
+  if (!asked) return {};
+  asking_.insert(&op);
+  if (auto number = mlir::dyn_cast<mlir::IntegerAttr>(asked)) {
+    const std::uint64_t id = number.getValue().getLimitedValue();
+    if (id < options_.by_number.size()) {
+      return mlir::StringAttr::get(op.getContext(), options_.by_number[id]);
+    }
+  }
+  return mlir::dyn_cast<mlir::StringAttr>(asked);
 }
 
 mlir::FailureOr<mlir::StringAttr> ModuleGraph::device_for_all(mlir::Operation& op) {

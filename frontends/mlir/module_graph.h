@@ -27,7 +27,8 @@ using GivenDevices = llvm::DenseMap<mlir::Operation*, std::string>;
 
 struct ImportOptions {
   bool arguments_are_parameters = false;
-  std::string attribute;  ///< the device that an op, or all ops of a call, ask for, if it is a text
+  std::string attribute;               ///< the device that an op, or all ops of a call, ask for
+  std::vector<std::string> by_number;  ///< the devices, where the attribute has their numbers
 };
 
 /// Ops of a function that is called several times are in the graph as often, and share a device:
@@ -100,7 +101,7 @@ class ModuleGraph {
   /// Fails where ops and calls are too many.
   mlir::LogicalResult count_one(mlir::Operation& op);
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
-  /// The device that the op asks for, or null.
+  /// The device that the op asks for, or null; asking() has the op also where its attribute names none.
   mlir::StringAttr asked_device(mlir::Operation& op);
   /// The device that the op or those in its regions ask for; fails where they ask for several.
   mlir::FailureOr<mlir::StringAttr> device_for_all(mlir::Operation& op);

@@ -173,8 +173,32 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
            mlir::SymbolTable::Visibility::Public;
   }
 
+  [[nodiscard]] std::vector<std::string> device_names() const {
+    std::vector<std::string> names;
+    for (std::int32_t id = 0; id < berth_cluster_device_count(cluster_.get()); ++id) {
+      berth_text name{};
+      if (berth_cluster_device(cluster_.get(), id, &name, nullptr) != BERTH_OK) break;
+      names.emplace_back(name.data, name.size);
+    }
+    return names;
+  }
+
   mlir::LogicalResult check_device(mlir::Operation* op) {
-    auto asked = mlir::cast<mlir::StringAttr>(attribute_of(*op, attribute.getValue()));
+    const mlir::Attribute said = attribute_of(*op, attribute.getValue());
+    if (auto number = mlir::dyn_cast<mlir::IntegerAttr>(said); number && form == "index") {
+      const std::int32_t count = berth_cluster_device_count(cluster_.get());
+      if (number.getValue().getLimitedValue() < static_cast<std::uint64_t>(count)) {
+        return mlir::success();
+      }
+      return op->emitError("berth-place: asks for device ")
+             << said << ", which the cluster lacks; it has 0 to " << count - 1;
+    }
+    auto asked = mlir::dyn_cast<mlir::StringAttr>(said);
+    if (!asked) {
+      return op->emitError("berth-place: ")
+             << attribute.getValue() << " = " << said
+             << " names no device; give its name as a text, or its number with form=index";
+    }
     std::string known;
     for (std::int32_t id = 0; id < berth_cluster_device_count(cluster_.get()); ++id) {
       berth_text name{}, kind{};
@@ -190,8 +214,9 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   }
 
   mlir::LogicalResult place(mlir::Operation* function, mlir::Region& body) {
-    ModuleGraph imported(getOperation(),
-                         {arguments.getValue() == "parameters", attribute.getValue()}, given_);
+    ImportOptions options{arguments.getValue() == "parameters", attribute.getValue(), {}};
+    if (form.getValue() == "index") options.by_number = device_names();
+    ModuleGraph imported(getOperation(), options, given_);
     auto built = imported.build(function);
     if (failed(built)) return mlir::failure();
     const Owned<berth_graph> graph(*built);
