@@ -277,8 +277,7 @@ bool is_annotation(mlir::Operation& op) {
   }
   auto target = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "call_target_name"));
   if (!target || !type.ends_with(".custom_call")) return false;
-  return target == "Sharding" || target == "SPMDFullToShardShape" ||
-         target == "SPMDShardToFullShape" || target.getValue().starts_with("xla.sdy.");
+  return target == "Sharding" || target.getValue().starts_with("xla.sdy.");
 }
 
 TensorFacts facts_of(mlir::Value result) {
