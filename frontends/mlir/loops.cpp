@@ -221,27 +221,70 @@ double trips_between(Holds holds, double begin, double end, double step) {
   return std::max(0.0, with_last ? std::floor(length) + 1 : std::ceil(length));
 }
 
-Trips trips_of_while(mlir::Operation& op) {
-  constexpr Trips kUnknown{1, false};
-  const std::optional<While> loop = while_of(op);
-  mlir::Operation* const test = loop ? loop->condition.value.getDefiningOp() : nullptr;
-  if (test == nullptr || test->getNumOperands() != 2) return kUnknown;
-  const std::optional<Holds> holds = comparison_of(*test);
-  if (!holds) return kUnknown;
-  for (const unsigned side : {0U, 1U}) {
-    auto counter = mlir::dyn_cast<mlir::BlockArgument>(operand_behind(loop->condition, side));
-    if (!counter || counter.getOwner() != loop->before) continue;
-    const unsigned at = counter.getArgNumber();
-    const auto begin = number_of(op.getOperand(at), is_unsigned(*test));
-    const mlir::Value last = operand_behind(loop->condition, 1 - side);
-    const auto end = fixed_number(op, *loop, last, is_unsigned(*test));
-    const auto step = step_of(*loop, at);
-    if (!begin || !end || !step || *step == 0) continue;
-    return {trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
-                          static_cast<double>(*end), *step),
-            true};
+/// Whether the value is the constant false, or a tensor of it.
+bool is_false(mlir::Value value) {
+  mlir::Operation* const op = value.getDefiningOp();
+  if (op == nullptr) return false;
+  if (op->getName().getStringRef().ends_with(".broadcast_in_dim")) value = op->getOperand(0);
+  return value.getDefiningOp() != nullptr && number_of(value) == 0;
+}
+
+/// A truth without what leaves it as it is: "x != false", a conversion to its own type.
+Followed bare_truth(Followed truth) {
+  constexpr int kMostSteps = 16;
+  for (int step = 0; step < kMostSteps; ++step) {
+    mlir::Operation* const op = truth.value.getDefiningOp();
+    if (op == nullptr || op->getNumOperands() == 0) return truth;
+    const bool converts = op->getName().getStringRef().ends_with(".convert") &&
+                          op->getOperand(0).getType() == truth.value.getType();
+    const bool compares = op->getNumOperands() == 2 && comparison_of(*op) == Holds::differs &&
+                          op->getOperand(0).getType() == truth.value.getType() &&
+                          is_false(operand_behind(truth, 1));
+    if (!converts && !compares) return truth;
+    truth = followed({op->getOperand(0), truth.calls});
   }
-  return kUnknown;
+  return truth;
+}
+
+/// How often the loop runs while a comparison holds; empty where that is not known.
+std::optional<double> trips_while(mlir::Operation& op, const While& loop, const Followed& truth) {
+  mlir::Operation& test = *truth.value.getDefiningOp();
+  const std::optional<Holds> holds = comparison_of(test);
+  if (!holds) return std::nullopt;
+  for (const unsigned side : {0U, 1U}) {
+    auto counter = mlir::dyn_cast<mlir::BlockArgument>(operand_behind(truth, side));
+    if (!counter || counter.getOwner() != loop.before) continue;
+    const unsigned at = counter.getArgNumber();
+    const auto begin = number_of(op.getOperand(at), is_unsigned(test));
+    const mlir::Value last = operand_behind(truth, 1 - side);
+    const auto end = fixed_number(op, loop, last, is_unsigned(test));
+    const auto step = step_of(loop, at);
+    if (!begin || !end || !step || *step == 0) continue;
+    return trips_between(side == 0 ? *holds : turned_around(*holds), static_cast<double>(*begin),
+                         static_cast<double>(*end), *step);
+  }
+  return std::nullopt;
+}
+
+/// Data may end a loop early whose condition is "counts and ..": the largest step counts.
+Trips trips_of_while(mlir::Operation& op) {
+  Trips trips{1, false};
+  const std::optional<While> loop = while_of(op);
+  if (!loop) return trips;
+  constexpr std::size_t kMostParts = 64;
+  llvm::SmallVector<Followed> open = {loop->condition};
+  for (std::size_t i = 0; i < std::min(open.size(), kMostParts); ++i) {
+    const Followed truth = bare_truth(open[i]);
+    mlir::Operation* const test = truth.value.getDefiningOp();
+    if (test == nullptr || test->getNumOperands() != 2) continue;
+    const llvm::StringRef type = test->getName().getStringRef();
+    if (type == "arith.andi" || type == "stablehlo.and" || type == "mhlo.and") {
+      for (mlir::Value part : test->getOperands()) open.push_back(followed({part, truth.calls}));
+    } else if (const auto count = trips_while(op, *loop, truth)) {
+      trips = {trips.known ? std::min(trips.count, *count) : *count, true};
+    }
+  }
+  return trips;
 }
 
 double element_bytes(const TensorFacts& facts) {
@@ -338,6 +381,10 @@ class Bodies {
 
 Trips trips_of(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
+  if (op.getNumRegions() > 0) {
+    auto said = mlir::dyn_cast_or_null<mlir::IntegerAttr>(op.getAttr(kTripsAttribute));
+    if (said) return {static_cast<double>(said.getValue().getSExtValue()), true};
+  }
   if (type == "sdy.manual_computation") return {shards_of(op), true};
   if (type.ends_with(".while")) return trips_of_while(op);
   const Ranges ranges(op);

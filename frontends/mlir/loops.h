@@ -2,12 +2,16 @@
 #pragma once
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Operation.h"
 
 namespace berth_mlir {
 
-/// How often a loop runs its body: the product of its dimensions with constant bounds; how far scf.while,
-/// stablehlo.while or mhlo.while counts, from one constant to another; the shards of sdy.manual_computation. Calls are
+/// The attribute of a loop that says how often it runs.
+inline constexpr llvm::StringLiteral kTripsAttribute = "berth.trips";
+
+/// How often a loop runs its body: as kTripsAttribute says, else the product of its dimensions with constant bounds; how far scf.while,
+/// stablehlo.while or mhlo.while counts at most, from one constant to another; the shards of sdy.manual_computation. Calls are
 /// followed. 1 for other ops.
 struct Trips {
   double count = 1;

@@ -80,6 +80,7 @@ mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tens
   mlir::Operation& function = *body.getParentOp();
   for (mlir::BlockArgument argument : body.getArguments()) {
     const TensorFacts facts(argument.getType());
+    leaves_sizes_open_ = leaves_sizes_open_ || llvm::is_contained(facts.shape, -1);
     const berth_tensor tensor = facts.tensor();
     std::int32_t& id = tensors[argument].emplace_back(-1);
     if (options_.arguments_are_parameters) {
@@ -253,6 +254,7 @@ mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t i
   for (mlir::OpResult result : op.getResults()) {
     if (tensors.contains(result)) continue;
     const TensorFacts facts = facts_of(result);
+    leaves_sizes_open_ = leaves_sizes_open_ || llvm::is_contained(facts.shape, -1);
     berth_tensor tensor = facts.tensor();
     if (!has_memory) tensor.bytes = 0;
     std::int32_t& made = tensors[result].emplace_back(-1);

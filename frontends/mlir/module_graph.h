@@ -53,6 +53,8 @@ class ModuleGraph {
   [[nodiscard]] const std::vector<std::int32_t>& arguments() const { return arguments_; }
   /// Ops from which nothing follows wherever their function is called, each once: the graph has none of them.
   [[nodiscard]] std::vector<mlir::Operation*> dead() const;
+  /// Whether the type of one of its tensors leaves a size open.
+  [[nodiscard]] bool leaves_sizes_open() const { return leaves_sizes_open_; }
   [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
   /// Ops and calls whose attribute asks for a device, each once.
   [[nodiscard]] llvm::ArrayRef<mlir::Operation*> asking() const { return asking_.getArrayRef(); }
@@ -127,6 +129,7 @@ class ModuleGraph {
   std::int32_t count_ = 0;
   std::int32_t expanded_ = 0;  ///< ops and calls
   bool asks_for_devices_ = false;
+  bool leaves_sizes_open_ = false;
   llvm::SetVector<mlir::Operation*> asking_;
   llvm::SmallVector<mlir::StringAttr, 8> devices_of_calls_;  // of calls_; null = none
 };

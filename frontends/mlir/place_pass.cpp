@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assumed.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
@@ -86,6 +88,13 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   Option<std::string> arguments{
       *this, "arguments", llvm::cl::desc("what an entry's arguments are: inputs or parameters"),
       llvm::cl::init("inputs")};
+  Option<std::int64_t> dims{
+      *this, "dims",
+      llvm::cl::desc("size of every dimension that types leave open and give no bound of"),
+      llvm::cl::init(0)};
+  Option<std::int64_t> trips{*this, "trips",
+                             llvm::cl::desc("how often each loop runs that does not say it"),
+                             llvm::cl::init(0)};
   Option<std::string> attribute{*this, "attribute",
                                 llvm::cl::desc("the attribute that names the device"),
                                 llvm::cl::init("berth.device")};
@@ -152,6 +161,11 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
       return getOperation().emitError("berth-place: seed=")
              << seed.getValue() << " is no seed; give a number from 0 on";
     }
+    if (dims < 0 || trips < 0) {
+      return getOperation().emitError("berth-place: ")
+             << (dims < 0 ? "dims=" : "trips=") << (dims < 0 ? dims : trips).getValue()
+             << " is too small; give a number from 1 on, or leave it out";
+    }
     berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
     options.settings = view(settings.getValue());
     berth_engine* engine = nullptr;
@@ -217,6 +231,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     ImportOptions options{arguments.getValue() == "parameters", attribute.getValue(), {}};
     if (form.getValue() == "index") options.by_number = device_names();
     ModuleGraph imported(getOperation(), options, given_);
+    std::optional<Assumed> assumed(std::in_place, getOperation(), dims, trips);
     auto built = imported.build(function);
     if (failed(built)) return mlir::failure();
     const Owned<berth_graph> graph(*built);
@@ -228,6 +243,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (failed(search(function, imported, graph.get(), result))) return mlir::failure();
     const std::int32_t* const devices = berth_result_devices(result.get(), nullptr);
     if (remarks.getValue() != "none") report(function, imported, *result);
+    assumed.reset();
     if (form.getValue() == "iree") return annotate_iree(body, imported, devices);
     for (mlir::Operation* op : imported.ops()) {
       const std::int32_t device = devices[imported.id_of(op)];
@@ -334,7 +350,12 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
       function->emitRemark("berth-place: note: ") << note;
     }
     for (mlir::Operation* loop : uncounted_loops(imported.ops())) {
-      loop->emitRemark("berth-place: counts as one trip: how often it runs is not a constant here");
+      loop->emitRemark(
+          "berth-place: counts as one trip: how often it runs is not a constant here; ")
+          << "say it with trips=N, or with the loop's attribute " << kTripsAttribute;
+    }
+    if (imported.leaves_sizes_open()) {
+      function->emitRemark("berth-place: types leave sizes open; dims=N gives them one");
     }
     if (const auto dead = imported.dead(); !dead.empty()) {
       dead.front()->emitRemark("berth-place: leaves out ")

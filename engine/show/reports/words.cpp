@@ -69,11 +69,22 @@ std::string_view bound_text(Bound bound) noexcept {
   return name_of(kTexts, bound);
 }
 
+/// Whether all tensors have a size; those without one count as empty.
+bool knows_sizes(const Graph& graph) {
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (!graph.bytes_known(tensor)) return false;
+  }
+  return true;
+}
+
 std::string gap_text(const Outcome& outcome) {
   if (outcome.executed) return "costs prove nothing of what is measured";
   if (std::isinf(outcome.gap())) return "no bound is known";
-  const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
-                                                   : format_percent(outcome.gap()) + " above it";
+  const std::string_view reached = knows_sizes(outcome.problem->graph())
+                                       ? "reached: no placement is better"
+                                       : "reached, where tensors without a size are empty";
+  const std::string gap =
+      outcome.gap() < kReached ? std::string(reached) : format_percent(outcome.gap()) + " above it";
   if (outcome.bound.us <= 0) return gap;
   return cat("by the ", outcome.bound.source, outcome.bound.cut_short ? ", cut short; " : "; ",
              gap);
@@ -122,6 +133,9 @@ std::string advice_text(const Outcome& outcome) {
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;
   if (outcome.gap() < kReached) {
+    if (!knows_sizes(outcome.problem->graph())) {
+      return "Sizes that are not known may change all of this: give them first.";
+    }
     return outcome.problem->constraints() == nullptr
                ? "Only another machine or cheaper ops would be faster."
                : "Under these constraints only another machine or cheaper ops would be faster.";

@@ -125,3 +125,35 @@ func.func @compares_unsigned(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
   }
   return %r#1 : tensor<256x256xf32>
 }
+// Data may end it before its hundredth trip; the largest step counts. The first truth is written as JAX does.
+func.func @ends_early(%x: tensor<256x256xf32>, %enough: tensor<f32>) -> tensor<256x256xf32> {
+  %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %r:2 = "stablehlo.while"(%zero, %x) ({
+  ^bb0(%i: tensor<i32>, %a: tensor<256x256xf32>):
+    %n = "stablehlo.constant"() {value = dense<100> : tensor<i32>} : () -> tensor<i32>
+    %counts = "stablehlo.compare"(%i, %n) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %false = "stablehlo.constant"() {value = dense<false> : tensor<i1>} : () -> tensor<i1>
+    %truth = "stablehlo.compare"(%counts, %false) {comparison_direction = #stablehlo<comparison_direction NE>} : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %corner = "stablehlo.slice"(%a) : (tensor<256x256xf32>) -> tensor<f32>
+    %lacks = "stablehlo.compare"(%corner, %enough) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %go = "stablehlo.and"(%truth, %lacks) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%go) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %a: tensor<256x256xf32>):
+    %one = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+    %next = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %m = "stablehlo.dot"(%a, %a) : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    "stablehlo.return"(%next, %m) : (tensor<i32>, tensor<256x256xf32>) -> ()
+  }) : (tensor<i32>, tensor<256x256xf32>) -> (tensor<i32>, tensor<256x256xf32>)
+  return %r#1 : tensor<256x256xf32>
+}
+// The loop itself says it.
+func.func @by_attribute(%x: tensor<256x256xf32>, %n: index) -> tensor<256x256xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<256x256xf32> {
+    %m = linalg.matmul ins(%a, %a : tensor<256x256xf32>, tensor<256x256xf32>) outs(%a : tensor<256x256xf32>) -> tensor<256x256xf32>
+    scf.yield %m : tensor<256x256xf32>
+  } {berth.trips = 100 : i64}
+  return %r : tensor<256x256xf32>
+}
