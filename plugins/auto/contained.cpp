@@ -35,6 +35,13 @@ constexpr double kFewOps = 5000;
 /// The most steps that passes last beside a search. Only a small problem has time for more, in a long budget, and the
 /// policies that come next may prove its best placement at once.
 constexpr double kMostStepsOfPasses = 100'000;
+/// Passes get at least so many steps, up to half of the budget: the first two, from nothing, are worth more where steps
+/// are slow than all else that there is time for. Of a layered graph of 100,000 ops they find more than a search does in
+/// 400 steps, so graphs of more than kManyOps have the more passes.
+constexpr double kStepsOfPasses = 12;
+constexpr double kStepsOfPassesPerDevice = 0.15;
+constexpr double kMostOfPasses = 0.5;
+constexpr double kManyOps = 20'000;
 /// In haste others are asked where the budget is so many times what they take.
 constexpr double kTimesWhatOthersTake = 7;
 constexpr std::string_view kInstant = "instant";
@@ -49,8 +56,9 @@ struct Known {
       false;  ///< takes little more than a few evaluations: comes before parts of the machine
   bool on_parts = false;  ///< worth running on a part of the machine too
   bool slow = false;      ///< uses all that it gets on large graphs
-  /// In haste: about how many steps it takes, and how many seconds beside them.
+  /// About how many steps it takes, and how many more per device, and how many seconds beside them.
   double takes_steps = std::numeric_limits<double>::infinity();
+  double takes_steps_per_device = 0;
   double takes_s = 0;
 };
 /// `exact` can prove something of small problems while others only begin. `dp` minimises the largest load:
@@ -58,8 +66,17 @@ struct Known {
 /// 50 ms for some thousand ops; stopped before, it is a worse one.
 constexpr Known kKnown[] = {
     {.policy = "single", .quickest = true, .takes_steps = 0},
-    {.policy = "heft", .quickest = true, .on_parts = true, .takes_steps = 5},
-    {.policy = "metis", .quickest = true, .on_parts = true, .takes_steps = 4, .takes_s = 0.0025},
+    {.policy = "heft",
+     .quickest = true,
+     .on_parts = true,
+     .takes_steps = 4,
+     .takes_steps_per_device = 0.25},
+    {.policy = "metis",
+     .quickest = true,
+     .on_parts = true,
+     .takes_steps = 4,
+     .takes_steps_per_device = 0.05,
+     .takes_s = 0.0025},
     {.policy = "instant", .quickest = true, .takes_steps = 0},
     {.policy = "topo", .quickest = true},
     {.policy = "m-topo", .quickest = true},
@@ -70,6 +87,7 @@ constexpr Known kKnown[] = {
     {.policy = "exact", .share = 0.2, .throughput_share = 0.2},
     {.policy = "dp", .share = 0.05, .throughput_share = 0.2, .slow = true},
     {.policy = "stages", .share = 0.1, .throughput_share = 0.1},
+    {.policy = "m-etf", .takes_steps = 12, .takes_steps_per_device = 0.7},
     {.policy = "m-sct", .share = 0.05, .least_s = 0.05, .throughput_share = 0.2},
 };
 constexpr Known kOther = {.policy = {}};
@@ -351,11 +369,15 @@ class Collector {
     return may_haste_ && is_useful(kInstant) && !starts_.found.empty() &&
            context_.budget_s < kHastySteps * std::sqrt(passes_worth()) * evaluator_.least_s();
   }
-  /// Whether it is to be run, however short the budget is.
+  /// Whether it is to be run, however short the budget is. Where there are passes, one that would be cut off is worth
+  /// less than the time that it takes from them.
   [[nodiscard]] bool is_quick_enough(std::string_view text) const {
-    if (!in_haste()) return true;
-    const double takes_s = known(text).takes_steps * evaluator_.least_s() + known(text).takes_s;
-    return kTimesWhatOthersTake * takes_s <= context_.budget_s;
+    if (!may_haste_ || !is_useful(kInstant) || starts_.found.empty()) return true;
+    const Known& policy = known(text);
+    const double seconds = takes_s(policy);
+    if (in_haste()) return policy.quickest && kTimesWhatOthersTake * seconds <= context_.budget_s;
+    return !anything_fits() || !std::isfinite(seconds) ||
+           seconds <= kShareOfOne * context_.budget_s;
   }
   [[nodiscard]] bool is_optimal() const {
     constexpr double kRounding = 1e-9;
@@ -374,11 +396,8 @@ class Collector {
     PlaceContext inner;
     inner.seed = context_.seed;
     inner.budget_s = context_.budget_s * share_of(name);
-    if (name == kInstant && in_haste()) {
-      inner.budget_s = std::max(0.0, context_.budget_s - seconds_since(begin_));
-    } else if (name == kInstant && std::isfinite(inner.budget_s)) {
-      inner.budget_s = std::min(inner.budget_s, kMostStepsOfPasses * evaluator_.least_s());
-    }
+    if (name == kInstant && std::isfinite(inner.budget_s))
+      inner.budget_s = passes_s(inner.budget_s);
     // The answer of a policy that is stopped while it repairs its own.
     if (best_ < starts_.found.size()) {
       inner.initial.push_back(starts_.found[best_].solution.placement);
@@ -388,6 +407,27 @@ class Collector {
       return std::isfinite(limit_s) && seconds_since(begin) >= limit_s;
     };
     return inner;
+  }
+
+  /// The seconds that passes get beside a search whose share for them is `share_s`, or of a budget in haste.
+  [[nodiscard]] double passes_s(double share_s) const {
+    const double left_s = std::max(0.0, context_.budget_s - seconds_since(begin_));
+    if (in_haste()) return left_s;
+    const double step_s = evaluator_.least_s();
+    if (!std::isfinite(step_s)) return share_s;
+    const double steps =
+        kStepsOfPasses + kStepsOfPassesPerDevice * problem_.cluster().device_count();
+    const double many = std::max(1.0, problem_.graph().op_count() / kManyOps);
+    const double least_s = std::min(many * steps * step_s, kMostOfPasses * context_.budget_s);
+    return std::min(std::clamp(share_s, least_s, std::max(least_s, kMostStepsOfPasses * step_s)),
+                    left_s);
+  }
+
+  /// Infinity where nothing is known of it.
+  [[nodiscard]] double takes_s(const Known& policy) const {
+    const double steps =
+        policy.takes_steps + policy.takes_steps_per_device * problem_.cluster().device_count();
+    return steps * evaluator_.least_s() + policy.takes_s;
   }
 
   [[nodiscard]] bool holds_best(const Part& part) const {
@@ -523,8 +563,8 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
     if (!collector.is_quick_enough(each.text)) continue;
     if (!known(each.text).quickest && !collector.is_promising(each.name)) run_on_parts();
     const bool quick = !known(each.name).slow;
-    const bool is_last = each.name == kInstant && collector.in_haste();
-    if (collector.enough(is_last ? 1 : quick ? kShareOfQuick : kShareOfAll)) continue;
+    const bool is_due = each.name == kInstant;  // whatever the policies before it took
+    if (collector.enough(is_due ? 1 : quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
     try {
       policy = make(each.name, each.options);

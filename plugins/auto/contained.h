@@ -42,7 +42,8 @@ struct Starts {
 /// installed are left out, and `exact` where the problem is not small. Ends early, once anything fits,
 /// if the context says so or a start is optimal. If nothing fits, the last start is a placement that
 /// ignores memory, for the search to repair. Of a budget too short for a search `instant` gets what `single` and `metis` leave, where it is
-/// installed and `skip_missing` is set.
+/// installed and `skip_missing` is set. Of a longer one it gets at least the time for its first passes, whatever the others took, and a
+/// list scheduler or partitioner that a share of it would cut off is left out.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     const PlaceContext& context);

@@ -19,9 +19,11 @@ namespace {
 using policies::auto_policy::collect_starts;
 using policies::auto_policy::contained_policies;
 
-/// Four ops that do not know each other, on two devices.
-std::shared_ptr<const Problem> four_ops() {
-  return small_problem({{"a", "x"}, {"b", "x"}}, {{{1}}, {{1}}, {{1}}, {{1}}}, {});
+/// Four ops that do not know each other, on so many devices.
+std::shared_ptr<const Problem> four_ops(int devices = 2) {
+  std::vector<SmallDevice> all;
+  for (int d = 0; d < devices; ++d) all.push_back({std::to_string(d), "x"});
+  return small_problem(all, {{{1}}, {{1}}, {{1}}, {{1}}}, {});
 }
 
 /// Says that it was asked about the whole machine, and puts as many ops as told on the second device.
@@ -29,13 +31,17 @@ class Recorded final : public Policy {
  public:
   Recorded(
       std::string name, int moved, std::vector<std::string>& asked,
-      std::function<void(const PlaceContext&)> look = [](const PlaceContext&) {})
-      : name_(std::move(name)), moved_(moved), asked_(asked), look_(std::move(look)) {}
+      std::function<void(const PlaceContext&)> look = [](const PlaceContext&) {}, int devices = 2)
+      : name_(std::move(name)),
+        moved_(moved),
+        asked_(asked),
+        look_(std::move(look)),
+        devices_(devices) {}
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     look_(context);
     Placement placement(4, 0);
-    if (evaluator.problem().cluster().device_count() == 2) {
+    if (evaluator.problem().cluster().device_count() == devices_) {
       asked_.push_back(name_);
       for (int op = 0; op < moved_; ++op) placement[static_cast<std::size_t>(op)] = 1;
     }
@@ -47,6 +53,7 @@ class Recorded final : public Policy {
   int moved_;
   std::vector<std::string>& asked_;
   std::function<void(const PlaceContext&)> look_;
+  int devices_;
 };
 
 /// Who is asked, in this order, where `heft` and `metis` move so many ops each.
@@ -116,6 +123,51 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
   }
   CHECK_FALSE(run(1e6, true, true).hasty);
   CHECK(asked.size() == 5);
+}
+
+TEST_CASE("auto: who would be cut off is not asked, and takes nothing from passes") {
+  std::vector<std::string> asked;
+  double instant_s = 0;
+  const auto run = [&](int devices) {
+    asked.clear();
+    const PolicyMaker make = [&](std::string_view name, const OptionTexts&) {
+      const auto look = [&, is_instant = name == "instant"](const PlaceContext& it) {
+        if (is_instant) instant_s = it.budget_s;
+      };
+      return std::make_unique<Recorded>(std::string(name), 0, asked, look, devices);
+    };
+    const auto problem = four_ops(devices);
+    Slow evaluator(problem);
+    PlaceContext context;
+    context.budget_s = 40;
+    return collect_starts(make, contained_policies("single,heft,metis,instant,m-etf"),
+                          /*skip_missing=*/true, *problem, evaluator, context);
+  };
+  using Names = std::vector<std::string>;
+  // A quarter of 40 s are 200 steps or less: `heft` takes 254 for 1,000 devices, and `m-etf` more.
+  CHECK_FALSE(run(1000).hasty);
+  CHECK(asked == Names{"single", "metis", "instant"});
+  CHECK(instant_s > 0.15 * 40);  // more than its share
+  CHECK_FALSE(run(2).hasty);
+  CHECK(asked == Names{"single", "heft", "metis", "instant", "m-etf"});
+}
+
+TEST_CASE("auto: passes are made whatever the policies before them took") {
+  std::vector<std::string> asked;
+  const PolicyMaker make = [&](std::string_view name, const OptionTexts&) {
+    return std::make_unique<Recorded>(
+        std::string(name), 0, asked, [is_slow = name == "heft"](const PlaceContext&) {
+          if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+        });
+  };
+  const auto problem = four_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  PlaceContext context;
+  context.budget_s = 4;
+  const auto starts = collect_starts(make, contained_policies("single,heft,metis,instant,topo"),
+                                     /*skip_missing=*/true, *problem, *evaluator, context);
+  CHECK_FALSE(starts.hasty);
+  CHECK(asked == std::vector<std::string>{"single", "heft", "instant"});
 }
 
 TEST_CASE("auto: what was evaluated for a policy is not evaluated again") {
