@@ -83,6 +83,7 @@ class AutoPolicy final : public Policy {
       answer.notes.push_back("of the policies that were named, some failed:" + reasons(starts));
     }
     answer.proven = std::move(starts.proven);
+    answer.end = starts.end;
     return answer;
   }
 

@@ -249,6 +249,7 @@ class Collector {
     try {
       PolicyAnswer answer = policy.place(evaluator_, context_of(contained.name));
       problem_.validate(answer.placement);
+      if (contained.name == kInstant && in_haste()) starts_.end = answer.end;
       add(contained.text, std::move(answer.placement));
       if (!evaluator_.measures() && answer.proven.us > starts_.proven.us) {
         starts_.proven = std::move(answer.proven);

@@ -34,6 +34,7 @@ struct Starts {
   LowerBound proven = {};             ///< by one of the policies, of all placements
   bool optimal = false;               ///< the best of `found` meets it
   bool hasty = false;  ///< the budget was too short for a search, and went to `instant`
+  SearchEnd end = SearchEnd::done;  ///< of `instant` then
 };
 
 /// Runs `policies` one after the other through `make`, and measures the placements of

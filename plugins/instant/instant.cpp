@@ -153,6 +153,7 @@ class InstantPolicy final : public Policy {
     const bool limited = passes_ > 0 || std::isfinite(context.budget_s);
     const std::int64_t most = passes_ > 0 ? passes_ : limited ? kNoLimit : kDefaultPasses;
     double longest_s = 0, enough_us = 0;
+    SearchEnd end = SearchEnd::done;
     for (std::int64_t i = 0; i < most; ++i) {
       // The bound takes as long as some ten passes: none for a budget that is about to end.
       if (i == kDefaultPasses && 2 * seconds_since(began) < context.budget_s) {
@@ -165,21 +166,29 @@ class InstantPolicy final : public Policy {
       const Decoder::Pass pass = draw(i, kept, kOutputShares[share], random);
       const double needed_s = longest_s + decoders.preparation_s(pass.rule);
       const bool late = seconds_since(began) + needed_s > context.budget_s || context.stopped();
-      if (!kept.empty() && late) break;
+      if (!kept.empty() && late) {
+        end = SearchEnd::budget;  // which may have some of its time left
+        break;
+      }
       decoders.prepare(pass.rule);
       const auto pass_began = std::chrono::steady_clock::now();
       const auto stop = [&] { return !kept.empty() && context.stopped(); };
       auto placement = decoders.run(pass, random, stop);
-      if (!placement) break;
+      if (!placement) {
+        end = SearchEnd::budget;
+        break;
+      }
       const bool fits = add(std::move(*placement));
       if (!fits && share + 1 < std::size(kOutputShares)) ++share;
       longest_s = std::max(longest_s, seconds_since(pass_began));
     }
-    if (kept.front().evaluation.feasible) {
-      return problem.groups().expand(kept.front().placement);
-    }
-    return repair_placement(problem, evaluator, std::move(kept.front().placement), repair_,
-                            context);
+    PolicyAnswer answer(kept.front().evaluation.feasible
+                            ? problem.groups().expand(kept.front().placement)
+                            : repair_placement(problem, evaluator,
+                                               std::move(kept.front().placement), repair_,
+                                               context));
+    answer.end = end;
+    return answer;
   }
 
  private:

@@ -45,7 +45,9 @@ class Recorded final : public Policy {
       asked_.push_back(name_);
       for (int op = 0; op < moved_; ++op) placement[static_cast<std::size_t>(op)] = 1;
     }
-    return PolicyAnswer(std::move(placement));
+    PolicyAnswer answer(std::move(placement));
+    if (name_ == "instant") answer.end = SearchEnd::budget;
+    return answer;
   }
 
  private:
@@ -115,6 +117,7 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
   CHECK(asked.front() == "single");
   CHECK(asked.back() == "instant");
   CHECK(instant_s > 3);
+  CHECK(run(10, true, true).end == SearchEnd::budget);
   CHECK(run(1, true, true).hasty);
   CHECK(asked == Names{"single", "instant"});
   for (const bool installed : {false, true}) {
@@ -122,6 +125,7 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
     CHECK(asked.size() == (installed ? 5 : 4));
   }
   CHECK_FALSE(run(1e6, true, true).hasty);
+  CHECK(run(1e6, true, true).end == SearchEnd::done);
   CHECK(asked.size() == 5);
 }
 

@@ -158,6 +158,19 @@ TEST_CASE("instant: every pass is evaluated once, and more of them are not worse
   CHECK(passes(problem, 1, {}, context).evaluation.objective_us <= before_us);
 }
 
+TEST_CASE("instant: says that the budget ended it, also where it leaves before") {
+  Engine engine({test::plugin_folder()});
+  const auto problem = layered(600, 4);
+  const auto end_with = [&](double budget_s, const OptionTexts& options) {
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    PlaceContext context;
+    context.budget_s = budget_s;
+    return engine.make_policy("instant", options)->place(*evaluator, context).end;
+  };
+  CHECK(end_with(1e-9, {}) == SearchEnd::budget);  // after the first pass
+  CHECK(end_with(kNone, {{"passes", "2"}}) == SearchEnd::done);
+}
+
 TEST_CASE("instant: passes end once the placement is proven best, also within auto") {
   const auto problem =
       small_problem({{"a", "x"}, {"b", "x"}}, {{{10}}, {{10}}, {{1}}}, {{0, 2, 40}, {1, 2, 40}});
