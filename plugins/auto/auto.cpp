@@ -11,6 +11,8 @@
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/simplicity.h"
+#include "berth/support/text.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -48,6 +50,7 @@ class AutoPolicy final : public Policy {
     const auto began = std::chrono::steady_clock::now();
     Starts starts = collect_starts(policies_, contained_, /*skip_missing=*/!given_, problem,
                                    evaluator, context);
+    const std::optional<Solution> single = single_of(starts);
     std::vector<Solution> solutions;
     for (Start& start : starts.found) solutions.push_back(std::move(start.solution));
     const auto best_start =
@@ -55,7 +58,7 @@ class AutoPolicy final : public Policy {
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
     // Preparing the search takes a while for a large graph: not where it has no time left.
     if (best_start->fits() && (starts.optimal || starts.hasty || context.stopped())) {
-      return answer(std::move(best_start->placement), std::move(starts));
+      return simpler(problem, *best_start, single, std::move(starts));
     }
     std::vector<Placement> candidates{best_start->placement};
     SearchSettings settings = settings_;
@@ -70,12 +73,36 @@ class AutoPolicy final : public Policy {
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
       candidates.push_back(std::move(found[i].placement));
     }
-    std::optional<Placement> best = best_of(std::move(candidates), evaluator);
+    std::optional<Solution> best = best_of(std::move(candidates), evaluator);
     if (!best) throw all_refused(starts);
-    return answer(*std::move(best), std::move(starts));
+    if (evaluator.measures()) return answer(std::move(best->placement), std::move(starts));
+    return simpler(problem, *best, single, std::move(starts));
   }
 
  private:
+  /// The answer of `single`, if it is among the starts and fits.
+  static std::optional<Solution> single_of(const Starts& starts) {
+    const auto found = std::find_if(
+        starts.found.begin(), starts.found.end(),
+        [](const Start& start) { return start.from == "single" && start.solution.fits(); });
+    return found != starts.found.end() ? std::optional(found->solution) : std::nullopt;
+  }
+
+  /// The best, or the single device where nothing that can be told is lost with it: nobody sets up several devices for
+  /// that.
+  [[nodiscard]] PolicyAnswer simpler(const Problem& problem, const Solution& best,
+                                     const std::optional<Solution>& single, Starts starts) const {
+    const bool alike = single && single->objective_us <= best.objective_us * (1 + kNoGain) &&
+                       simplicity_of(problem.graph(), single->placement) <
+                           simplicity_of(problem.graph(), best.placement);
+    if (!alike) return answer(best.placement, std::move(starts));
+    PolicyAnswer simple = answer(single->placement, std::move(starts));
+    simple.notes.push_back(
+        cat("one device is answered: the best found over several is faster by less than ",
+            kNoGain * 100, " %"));
+    return simple;
+  }
+
   /// Policies that were asked for by name and failed are told.
   [[nodiscard]] PolicyAnswer answer(Placement placement, Starts starts) const {
     PolicyAnswer answer(std::move(placement));
@@ -86,6 +113,9 @@ class AutoPolicy final : public Policy {
     answer.end = starts.end;
     return answer;
   }
+
+  /// The share of a runtime that is no reason for more devices.
+  static constexpr double kNoGain = 1e-4;
 
   /// The search uses its simulator; the evaluator, which may measure, decides among the best
   /// results.
@@ -102,7 +132,7 @@ class AutoPolicy final : public Policy {
   }
 
   /// Nothing where the evaluator refuses all.
-  static std::optional<Placement> best_of(std::vector<Placement> candidates, Evaluator& evaluator) {
+  static std::optional<Solution> best_of(std::vector<Placement> candidates, Evaluator& evaluator) {
     std::vector<Evaluation> evaluations(candidates.size());
     evaluator.evaluate(candidates, evaluations);
     std::size_t best = 0;
@@ -110,7 +140,7 @@ class AutoPolicy final : public Policy {
       if (better(evaluations[i], evaluations[best])) best = i;
     }
     if (!evaluations[best].feasible) return std::nullopt;
-    return std::move(candidates[best]);
+    return Solution{std::move(candidates[best]), evaluations[best].objective_us};
   }
 
   /// A line per reason, behind the names of the policies that have it.

@@ -147,6 +147,28 @@ TEST_CASE("auto: what is proven optimal for a small problem is returned as such,
   CHECK(by_search > 0);
 }
 
+TEST_CASE("auto: one device where more of them gain nothing that can be told") {
+  Engine engine({test::plugin_folder()});
+  const auto placed = [&](double large_us) {
+    // A large op, and eight of 1 us that could run beside it.
+    std::vector<SmallOp> ops(9, SmallOp{{1}});
+    ops.front() = {{large_us}};
+    const auto problem = small_problem({{"a", "x"}, {"b", "x"}}, ops, {});
+    return place(*engine.make_policy("auto", {{"moves", "1000"}}),
+                 *make_simulation_evaluator(problem, 1), {},
+                 std::numeric_limits<double>::infinity());
+  };
+  const PlaceResult one = placed(1e6);
+  CHECK(one.placement == one.best_single.placement);
+  REQUIRE(one.notes.size() == 1);
+  CHECK(one.notes[0] ==
+        "one device is answered: the best found over several is faster by less than 0.01 %");
+  // Eight in 10,008 are more.
+  const PlaceResult two = placed(1e4);
+  CHECK(two.evaluation.objective_us == doctest::Approx(1e4));
+  CHECK(two.notes.empty());
+}
+
 TEST_CASE("auto: never worse than a policy it contains") {
   const std::vector<std::string> names = contained();
   REQUIRE(names.size() >= 8);  // without Scotch, METIS and a solver of linear programs
