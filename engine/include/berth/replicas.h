@@ -51,10 +51,13 @@ struct Training {
   std::vector<bool> whole;
   /// Indexed by op: it changes state with what depends on the samples.
   std::vector<bool> updates;
-  /// Ops that make one of all samples, from which a way leads back to the samples and then to an update, as
+  /// Ops that make one of all samples, or set samples against each other along the batch's axis, from which a way leads back to the samples and then to an update, as
   /// statistics of batch normalisation and the sum in a softmax over the batch: each replica has its own of them,
   /// and no gradients of replicas add up to those of the whole batch.
   std::vector<OpId> meetings;
+  /// Ops on such a way of which the graph does not tell whether samples meet in them: rows picked by what a tensor
+  /// holds, bodies of loops, types that Berth does not know.
+  std::vector<OpId> possible_meetings;
   /// For a plan that shares updates, indexed by op: the replica that computes it for all, -1 = each for
   /// itself. Empty where no updates are shared.
   std::vector<std::int32_t> owner;

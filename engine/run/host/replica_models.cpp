@@ -55,15 +55,25 @@ std::vector<std::vector<DeviceId>> near_groups(const Cluster& cluster, std::size
   return groups;
 }
 
-std::string meeting_note(const Graph& graph, const Training& training) {
-  const OpId first = training.meetings.front();
-  const std::size_t others = training.meetings.size() - 1;
-  return cat("replicas: samples of the whole batch meet in '", graph.op_name(first), "' (",
-             graph.op_type(first), ")",
-             others > 0 ? cat(" and ", others, others == 1 ? " other op" : " other ops") : "",
-             ", of which each replica has those of its own samples: its updates are not quite "
-             "those of one "
-             "device with the whole batch, as with batch normalisation");
+/// "'a' (Roll) and 2 other ops".
+std::string first_of(const Graph& graph, const std::vector<OpId>& ops) {
+  const std::size_t others = ops.size() - 1;
+  return cat("'", graph.op_name(ops.front()), "' (", graph.op_type(ops.front()), ")",
+             others > 0 ? cat(" and ", others, others == 1 ? " other op" : " other ops") : "");
+}
+
+void note_meetings(const Graph& graph, const Training& training, std::vector<std::string>& notes) {
+  constexpr std::string_view kOwn =
+      "each replica has those of its own samples: its updates are not quite those of one device "
+      "with the whole batch, as with batch normalisation";
+  if (!training.meetings.empty()) {
+    notes.push_back(cat("replicas: samples of the whole batch meet in ",
+                        first_of(graph, training.meetings), ", of which ", kOwn));
+  }
+  if (!training.possible_meetings.empty()) {
+    notes.push_back(cat("replicas: it is not known whether samples of the whole batch meet in ",
+                        first_of(graph, training.possible_meetings), "; where they do, ", kOwn));
+  }
 }
 
 }  // namespace
@@ -179,7 +189,7 @@ const Training& ReplicaModels::training() {
     const Graph& smaller_graph = *at_size(smaller()).graph;
     const auto began = std::chrono::steady_clock::now();
     training_ = study_training(*whole().graph, smaller_graph, batch_);
-    if (!training_->meetings.empty()) notes_.push_back(meeting_note(*whole().graph, *training_));
+    note_meetings(*whole().graph, *training_, notes_);
     loading_s_ += seconds_since(began);
   }
   return *training_;

@@ -15,6 +15,7 @@
 #include "berth/support/text.h"
 #include "ops/updates.h"
 #include "replicas/growth.h"
+#include "replicas/meetings.h"
 
 namespace berth {
 namespace {
@@ -69,7 +70,7 @@ class Study {
     reaches_scaled_ = reaching(scales);
     find_growths();
     find_dense();
-    find_meetings();
+    note_meetings();
     finish();
     training_.updates = std::move(is_update_);
     return std::move(training_);
@@ -447,45 +448,14 @@ class Study {
     return kNoOp;
   }
 
-  /// Whether the op makes one of all samples, or a number for every pair of them.
-  bool joins_samples(OpId op) const {
-    const std::string_view type = graph_.op_type(op);
-    const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
-    // Drawn anew, and the state of an array or loop.
-    if (type.ends_with("CandidateSampler") || is_array(type) || is_loop(type)) return false;
-    const bool reads =
-        std::any_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); });
-    return reads && std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
-             return is_float(graph_.dtype(output)) && (!scaled(output) || has_pairs(output));
-           });
-  }
   double times_larger(TensorId tensor) const {
     return static_cast<double>(graph_.bytes(tensor)) / static_cast<double>(smaller_.bytes(tensor));
   }
-  bool has_pairs(TensorId tensor) const {
-    return batch_times_ > 1 && times_larger(tensor) > 0.99 * batch_times_ * batch_times_;
-  }
-  void find_meetings() {
-    std::vector<bool> leads_back(count_, false);
-    const auto order = graph_.topological_order();
-    for (auto op = order.rbegin(); op != order.rend(); ++op) {
-      for (const Edge& edge : graph_.out_edges(*op)) {
-        const std::string_view type = graph_.op_type(edge.dst);
-        if (edge.tensor == kNoTensor || scaled(edge.tensor) || whole(at(edge.dst)) ||
-            !of_samples_[at(edge.dst)] || !reaches_update_[at(edge.dst)] || type == "ZerosLike" ||
-            type == "OnesLike") {
-          continue;
-        }
-        if (gives_scaled_[at(edge.dst)] || leads_back[at(edge.dst)]) leads_back[at(*op)] = true;
-      }
-    }
-    for (const OpId op : order) {
-      if (graph_.is_constant(op) || !of_samples_[at(op)] || whole(at(op)) ||
-          !reaches_update_[at(op)] || !joins_samples(op)) {
-        continue;
-      }
-      if (leads_back[at(op)] || gives_scaled_[at(op)]) training_.meetings.push_back(op);
-    }
+  void note_meetings() {
+    Meetings meetings = find_meetings({graph_, smaller_, training_.batch, batch_times_, scaled_,
+                                       training_.whole, of_samples_, reaches_update_});
+    training_.meetings = std::move(meetings.sure);
+    training_.possible_meetings = std::move(meetings.possible);
   }
 
   void finish() {

@@ -278,39 +278,6 @@ TEST_CASE("rows of one number are gathered before an optimizer adds them up") {
   CHECK(marked(*whole, training.whole) == Names{"unique", "summed", "square", "update"});
 }
 
-TEST_CASE("samples that meet on the way to a gradient are named") {
-  const auto graph = [](std::int64_t b, const char* kind) {
-    GraphBuilder builder("meeting", "tf");
-    const auto op = test::adder(builder);
-    const std::string meet(kind);
-    const TensorId x = op("x", "Placeholder", {}, {b, 8});
-    const TensorId w = op("w", "VariableV2", {}, {8});
-    TensorId rows = x;
-    if (meet == "norm") {
-      const TensorId norm = op("norm", "L2Loss", {x}, {});
-      rows = op("rows", "Mul", {x, norm}, {b, 8});
-    } else if (meet == "pairs") {
-      const TensorId pairs = op("pairs", "MatMul", {x, x}, {b, b});
-      rows = op("rows", "MatMul", {pairs, x}, {b, 8});
-    } else if (meet == "loss") {
-      // A loss that is only shown.
-      op("loss", "Mean", {x}, {});
-    }
-    op("update", "AssignSub", {w, op("dw", "Sum", {rows}, {8})}, {8});
-    return builder.build();
-  };
-  const auto meetings = [&](const char* kind) {
-    const auto whole = graph(8, kind);
-    Names names;
-    for (const OpId op : study_training(*whole, *graph(4, kind), 8).meetings)
-      names.insert(whole->op_name(op));
-    return names;
-  };
-  CHECK(meetings("norm") == Names{"norm"});
-  CHECK(meetings("pairs") == Names{"pairs"});
-  CHECK(meetings("loss").empty());
-}
-
 namespace {
 
 /// A step as ONNX Runtime trains: x scaled by a norm's weight, times a matrix. It returns its loss and, where
