@@ -10,6 +10,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "constraints/device_spec.h"
 #include "support/pattern.h"
 
 namespace berth {
@@ -141,7 +142,33 @@ std::string device_part(std::string_view text) {
   return part.starts_with("device:") ? part.substr(7) : part;
 }
 
+/// The devices as TensorFlow would name them: what a name does not say of type and number follows from the place
+/// among those of its task. Empty where no name states a job, a replica or a task.
+std::vector<std::optional<DeviceSpec>> specs_of(const Cluster& cluster) {
+  std::vector<std::optional<DeviceSpec>> specs;
+  bool any = false;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    specs.push_back(parse_device_spec(cluster.device(d).name));
+    any = any || (specs.back() && specs.back()->states_task());
+  }
+  if (!any) return {};
+  for (std::size_t d = 0; d < specs.size(); ++d) {
+    if (!specs[d] || specs[d]->type) continue;
+    specs[d]->type = cluster.device(static_cast<DeviceId>(d)).host ? "cpu" : "gpu";
+    specs[d]->index = static_cast<int>(std::count_if(
+        specs.begin(), specs.begin() + static_cast<std::ptrdiff_t>(d), [&](const auto& other) {
+          return other && other->same_task(*specs[d]) && other->type == specs[d]->type;
+        }));
+  }
+  return specs;
+}
+
 }  // namespace
+
+bool leaves_task_open(const Cluster& cluster, std::string_view text) {
+  const auto spec = parse_device_spec(text);
+  return spec && spec->states_task() && !spec->type && specs_of(cluster).empty();
+}
 
 std::vector<bool> requested_devices(const Cluster& cluster, std::string_view text) {
   const auto count = at(cluster.device_count());
@@ -152,6 +179,16 @@ std::vector<bool> requested_devices(const Cluster& cluster, std::string_view tex
     }
     return any(devices);
   };
+  if (const auto specs = specs_of(cluster); !specs.empty()) {
+    const std::string whole = lower(text);
+    if (mark([&](const Device& device) { return lower(device.name) == whole; })) return devices;
+    if (mark([&](const Device& device) { return lower(device.kind) == whole; })) return devices;
+    const auto wanted = parse_device_spec(text);
+    for (std::size_t d = 0; wanted && d < count; ++d) {
+      devices[d] = specs[d] && agree(*wanted, *specs[d]);
+    }
+    return devices;
+  }
   for (const std::string& name : {lower(text), device_part(text)}) {
     if (mark([&](const Device& device) { return lower(device.name) == name; })) return devices;
     if (mark([&](const Device& device) { return lower(device.kind) == name; })) return devices;

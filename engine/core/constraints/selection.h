@@ -23,9 +23,14 @@ namespace berth {
                                                const std::string& rule);
 
 /// Whether the text in a model file names each device. The text may be a device's name or kind,
-/// in any case, or TensorFlow's form ("/job:worker/device:GPU:1"). There, unless a device has that
-/// name, GPU:i is the i-th device that is no host and CPU:i the i-th host; "*" or nothing stands
-/// for every i. A task alone ("/job:ps/task:3") leaves all devices open. All false if it names none.
+/// in any case, or TensorFlow's form, whole or in part ("/job:worker/task:1/device:GPU:1"). Where names of the
+/// cluster state jobs or tasks, it names the devices that agree in all that both state; a name without a type is of
+/// the i-th CPU (host) or GPU of its task. Elsewhere only type and number count: unless a device has that
+/// name, GPU:i is the i-th device that is no host and CPU:i the i-th host, and a task alone
+/// ("/job:ps/task:3") leaves all devices open. "*" or nothing stands for every i. All false if it names none.
 [[nodiscard]] std::vector<bool> requested_devices(const Cluster& cluster, std::string_view text);
+
+/// Whether the text asks for a job or task alone, which no name of the cluster states.
+[[nodiscard]] bool leaves_task_open(const Cluster& cluster, std::string_view text);
 
 }  // namespace berth

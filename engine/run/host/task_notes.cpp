@@ -190,6 +190,32 @@ void note_empty_margins(const Problem& problem, std::vector<std::string>& notes)
   }
 }
 
+/// Ops whose task in the model file means nothing here.
+void note_open_tasks(const Problem& problem, std::vector<std::string>& notes) {
+  if (problem.constraints() == nullptr) return;
+  const Graph& graph = problem.graph();
+  const std::vector<ConstraintRule>& rules = problem.constraints()->rules();
+  for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+    if (rules[rule].kind != ConstraintRule::Kind::respect_devices) continue;
+    std::map<std::string, bool> open;
+    std::int64_t count = 0;
+    std::string first;
+    for (const OpId op : problem.constraints()->ops_of(rule)) {
+      const std::string& asked = graph.requested_device(op);
+      const auto [entry, is_new] = open.try_emplace(asked, false);
+      if (is_new) entry->second = leaves_task_open(problem.cluster(), asked);
+      if (!entry->second) continue;
+      if (count++ == 0) first = asked;
+    }
+    if (count == 0) continue;
+    notes.push_back(cat("the constraint ", shown(rules[rule]), " leaves ", format_count(count),
+                        count == 1 ? " op" : " ops", " open that ask for a task and no device ('",
+                        first, "'): no device of cluster '", problem.cluster().name(),
+                        "' states a job; give "
+                        "its devices TensorFlow's names, as '/job:ps/task:0/device:CPU:0'"));
+  }
+}
+
 }  // namespace
 
 void note_unused(const Settings& settings, std::vector<std::string>& notes) {
@@ -213,6 +239,7 @@ void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
   note_plain_links(problem, machine, notes);
   note_next_step(problem, notes);
   note_empty_margins(problem, notes);
+  note_open_tasks(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);
   std::string uncounted = without_rule_text(problem.graph());

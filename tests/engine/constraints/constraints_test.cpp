@@ -168,3 +168,58 @@ TEST_CASE("Constraints: devices as TensorFlow names them") {
     CHECK(allowed == rows[op].allowed);
   }
 }
+
+TEST_CASE("Constraints: a cluster whose names state jobs has what agrees with all that is stated") {
+  const char* const names[] = {"/job:ps/replica:0/task:0/device:CPU:0", "/job:ps/task:1",
+                               "/job:worker/replica:0/task:0/device:GPU:0",
+                               "/job:worker/replica:0/task:1/device:GPU:0",
+                               "/job:worker/replica:0/task:1/device:GPU:1"};
+  std::vector<Device> devices;
+  for (const char* const name : names) {
+    Device device;
+    device.name = name;
+    device.kind = std::string_view(name).find("GPU") != std::string_view::npos ? "gpu" : "host";
+    device.host = device.kind == "host";
+    devices.push_back(device);
+  }
+  const Cluster cluster("ps", devices, {{"*", "*", 1e6, 0, {}}});
+  struct Row {
+    const char* text;
+    const char* allowed;
+  };
+  const Row rows[] = {
+      {"/job:ps/task:0", "0"},
+      {"/job:ps/task:1/device:CPU:0", "1"},
+      {"/job:worker/task:1/device:GPU:0", "3"},
+      {"/job:worker/replica:0/task:1", "34"},
+      {"/job:worker/task:*/device:GPU:0", "23"},
+      {"/task:0", "02"},
+      {"/gpu:1", "4"},
+      {"/device:CPU:*", "01"},
+      {"gpu", "234"},
+      {"", "01234"},
+  };
+  GraphBuilder builder("asking");
+  for (const Row& row : rows) {
+    builder.set_requested_device(builder.add_op(std::string("to ") + row.text, "Op"), row.text);
+  }
+  const auto graph = builder.build();
+  const Costs costs(std::vector<std::vector<double>>(2, std::vector<double>(std::size(rows), 1)),
+                    {}, "test");
+  const Constraints constraints(*graph, cluster, costs, {rule(Kind::respect_devices, {})});
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    CAPTURE(graph->op_name(op));
+    std::string allowed;
+    for (DeviceId d = 0; d < 5; ++d) {
+      if (constraints.allowed(op, d)) allowed += "01234"[d];
+    }
+    CHECK(allowed == rows[op].allowed);
+  }
+  GraphBuilder elsewhere("elsewhere");
+  elsewhere.set_requested_device(elsewhere.add_op("x", "Op"), "/job:ps/task:2");
+  const auto asking = elsewhere.build();
+  const Costs one({{1}, {1}}, {}, "test");
+  expect_error(ErrorCode::invalid_argument, {"'x'", "/job:ps/task:2", "does not have"}, [&] {
+    Constraints(*asking, cluster, one, {rule(Kind::respect_devices, {})});
+  });
+}
