@@ -41,6 +41,13 @@ class Inference {
  private:
   void visit(const Node& node, bool report);
   void infer_op(NodeContext& op, bool report);
+  // What the file says of the outputs, for a rule that cannot tell all from the inputs.
+  void state_outputs(NodeContext& op) const {
+    for (std::size_t i = 0; i < op.output_count(); ++i) {
+      const ValueId id = op.node.outputs[i];
+      if (id != kNoValue) op.out(i) = program_.value(id).declared;
+    }
+  }
   void infer_if(NodeContext& op, bool report);
   void infer_loop(NodeContext& op, bool report);
   void infer_scan(NodeContext& op, bool report);
@@ -381,6 +388,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
   if (infer_sequence(op)) return;
   const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {
+    if (node.type() == "GroupQueryAttention") state_outputs(op);
     rule(op);
     if (all_complete(op.outputs())) return;
   }

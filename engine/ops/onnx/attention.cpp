@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
@@ -14,7 +15,9 @@ namespace {
 // Attention 23: Q, K, V, mask, past key, past value; 3-dimensional (batch, length, hidden) with
 // head counts as attributes, or 4-dimensional (batch, heads, length, head size).
 void standard_attention(OpContext& op) {
-  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    op.give(i, tensor_type(op.type_of(i == 2 ? 2 : 0)));
+  }
   const Dims* const q = op.shape(0);
   const Dims* const k = op.shape(1);
   const Dims* const v = op.shape(2);
@@ -119,10 +122,29 @@ void masked_multi_head(OpContext& op) {
   multi_head_attention(op, 5);
 }
 
-// Query (batch, length, heads x size), or with keys and values packed behind it.
+// How long the caches are that grouped attention gives back. Those that hold a window, or are written in
+// place, stay as long as they are; that the file alone says, as the length of `stated`, an output.
+std::int64_t grouped_length(const OpContext& op, std::int64_t fresh, const Value& stated) {
+  const std::int64_t past = op.has(3) ? dim_of(op.shape(3), 2, 4) : 0;
+  if (op.attributes.integer("sliding_window_cache", 0) != 0) return past;
+  if (op.in(6).content_size() == 1 && op.in(6).element(0)) {
+    return std::max(past, dim_of_element(op.in(6), 0));
+  }
+  const bool in_place = past > 0 && stated.rank() == 4 && stated.dims[2] == past;
+  return in_place ? past : add_dims(past, fresh);
+}
+
+// Query (batch, length, heads x size), or with keys and values packed behind it. Caches of fewer bits have
+// rows and a type of their own.
 void group_query_attention(OpContext& op) {
-  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
   const Dims* const q = op.shape(0);
+  const std::int64_t total = q == nullptr || q->size() != 3
+                                 ? kUnknownDim
+                                 : grouped_length(op, (*q)[1], std::as_const(op).out(1));
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    const bool is_cache = (i == 1 || i == 2) && op.has(i + 2);
+    op.give(i, tensor_type(op.type_of(is_cache ? i + 2 : 0)));
+  }
   const std::int64_t heads = op.attributes.integer("num_heads", 0);
   const std::int64_t kv_heads = op.attributes.integer("kv_num_heads", 0);
   if (q == nullptr || q->size() != 3 || heads < 1 || kv_heads < 1 || heads > kMaxDim ||
@@ -135,13 +157,11 @@ void group_query_attention(OpContext& op) {
   if (packed && (size == kUnknownDim || __builtin_mul_overflow(size, heads, &hidden))) {
     hidden = kUnknownDim;
   }
-  op.set(0, op.type_of(0), {(*q)[0], (*q)[1], hidden});
-  const std::int64_t past = op.has(3) ? dim_of(op.shape(3), 2, 4) : 0;
-  std::int64_t total = add_dims(past, (*q)[1]);
-  if (op.in(6).content_size() == 1 && op.in(6).element(0)) {
-    total = std::max(past, dim_of_element(op.in(6), 0));
+  op.set(0, {(*q)[0], (*q)[1], hidden});
+  for (const std::size_t i : {1U, 2U}) {
+    const std::int64_t row = dim_of(op.shape(i + 2), 3, 4);
+    op.set(i, {(*q)[0], kv_heads, total, row == kUnknownDim ? size : row});
   }
-  for (const std::size_t i : {1U, 2U}) op.set(i, op.type_of(0), {(*q)[0], kv_heads, total, size});
 }
 
 /// Tokens without padding (tokens, hidden), with the weights of all three projections.

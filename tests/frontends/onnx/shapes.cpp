@@ -252,6 +252,23 @@ TEST_CASE("operators of com.microsoft") {
   for (const Case& c : kCases) check(c, 17);
 }
 
+TEST_CASE("caches of grouped attention keep their type and rows, and their length in place") {
+  const std::string q = "(float[1,5,8] q, float[1,5,4] k, float[1,5,4] v, ";
+  const std::string op = "com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1";
+  const std::string reals = q + "float[1,1,3,4] a, float[1,1,3,4] b) => (z, ";
+  const std::string grows = reals + "y) { z, y = " + op + ">(q, k, v, a, b) }";
+  const std::string quantized =
+      q + "uint8[1,1,3,2] a, uint8[1,1,3,2] b) => (z, y) { z, y = " + op +
+      ", kv_cache_bit_width = 4, k_quant_type = \"PER_TENSOR\">(q, k, v, a, b) }";
+  const std::string ring =
+      reals + "y) { z, y = " + op + ", sliding_window_cache = 1>(q, k, v, a, b) }";
+  const std::string stated = reals + "float[1,1,3,4] y) { z, y = " + op + ">(q, k, v, a, b) }";
+  check({grows.c_str(), "f32[1,1,8,4]"}, 17);
+  check({quantized.c_str(), "u8[1,1,8,2]"}, 17);
+  check({ring.c_str(), "f32[1,1,3,4]"}, 17);
+  check({stated.c_str(), "f32[1,1,3,4]"}, 17);
+}
+
 TEST_CASE("shapes that the model computes") {
   static constexpr Case kCases[] = {
       // Reshape by Shape, Gather, Unsqueeze, Concat, as PyTorch exports a view.
