@@ -1,7 +1,5 @@
 #include "onnx/frontend.h"
 
-#include <onnx/defs/schema.h>
-
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -31,19 +29,6 @@ namespace {
 using frontend::list_names;
 using frontend::readable;
 
-// The installed libonnx refuses a model that imports more than it knows. Its schemas are asked op
-// by op instead, so that the newest ones it has serve.
-void note_new_opsets(const Model& model, std::vector<std::string>& notes) {
-  const auto& known = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-  for (const auto& [domain, version] : model.opsets) {
-    const auto found = known.find(domain);
-    if (found == known.end() || version <= found->second.second) continue;
-    notes.push_back(cat("operator set ", domain.empty() ? "ai.onnx" : readable(domain), " ",
-                        version, " is newer than the installed libonnx knows (",
-                        found->second.second, "); operators it changed are read as in that one"));
-  }
-}
-
 void note_inference(const InferenceReport& report, std::vector<std::string>& notes) {
   if (!report.unknown_operators.empty()) {
     std::vector<std::string> names;
@@ -55,6 +40,13 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
             "come from the file or stay unknown: ",
             list_names(names),
             "; say what they give with --op-rules FILE, or with --shape TENSOR=1x3x224x224"));
+  }
+  if (!report.beyond_schemas.empty()) {
+    notes.push_back(
+        cat("operators have attributes or inputs that the installed libonnx does not know, whose "
+            "operator sets are older; their shapes follow its rules: ",
+            list_names({report.beyond_schemas.begin(), report.beyond_schemas.end()}),
+            "; where those are wrong, give shapes with --shape TENSOR=1x3x224x224"));
   }
   if (report.refused > 0) {
     notes.push_back(cat("shape inference refuses ", report.refused, " nodes, first ",
@@ -173,7 +165,6 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
 
   auto& notes = loading.notes;
   notes = model.notes;
-  note_new_opsets(model, notes);
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
   note_inference(report, notes);
   const std::vector<Node>& nodes = loading.program.main.nodes;

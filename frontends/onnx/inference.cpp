@@ -394,6 +394,9 @@ void Inference::infer_op(NodeContext& op, bool report) {
   }
   std::string why;
   const bool inferred = infer_by_schema(op, why);
+  if (report && is_beyond_schema(op)) {
+    report_.beyond_schemas.insert(frontend::readable(node.full_type()));
+  }
   if (inferred || !report) return;
   if (why.empty() && rule != nullptr && op.info->shape_from_shapes && inputs_complete(op) &&
       sizes_known(op) && op.output_count() > 0 &&

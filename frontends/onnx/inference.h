@@ -15,6 +15,8 @@ namespace berth::onnx_frontend {
 struct InferenceReport {
   /// Operators that neither a rule nor libonnx knows, as "domain.Type", with their number.
   std::map<std::string, std::int64_t> unknown_operators;
+  /// Operators of a set that is newer than libonnx's, with what its schemas do not know, on which their shapes rest.
+  std::set<std::string> beyond_schemas;
   /// Nodes that libonnx refuses: their number, and the first one with the reason.
   std::int64_t refused = 0;
   std::string first_refusal;

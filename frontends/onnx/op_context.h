@@ -67,4 +67,8 @@ class NodeContext : private NodeValues, public ops::OpContext {
 /// refuses; `why` then holds the reason, if there is one.
 bool infer_by_schema(NodeContext& op, std::string& why);
 
+/// Whether the node's operator set is newer than libonnx's, no rule gives its shapes, and libonnx's schema lacks one
+/// of its attributes or does not take its inputs.
+[[nodiscard]] bool is_beyond_schema(const NodeContext& op);
+
 }  // namespace berth::onnx_frontend

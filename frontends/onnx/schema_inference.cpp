@@ -209,4 +209,18 @@ bool infer_by_schema(NodeContext& op, std::string& why) {
   return true;
 }
 
+bool is_beyond_schema(const NodeContext& op) {
+  const onnx::OpSchema* const schema = find_schema(op.node);
+  if (schema == nullptr || !is_newer(op.node) || has_body(*schema) ||
+      (op.info != nullptr && op.info->shape != nullptr)) {
+    return false;
+  }
+  const auto& known = schema->attributes();
+  const auto& stated = op.node.proto->attribute();
+  return static_cast<int>(op.input_count()) > schema->max_input() ||
+         std::any_of(stated.begin(), stated.end(), [&](const auto& attribute) {
+           return known.find(attribute.name()) == known.end();
+         });
+}
+
 }  // namespace berth::onnx_frontend

@@ -478,11 +478,11 @@ TEST_CASE("volumes are sampled at the points of a grid, as images are") {
   CHECK_FALSE(has_note(model, "refuses"));
 }
 
-TEST_CASE("an operator set newer than libonnx loads with a note") {
+TEST_CASE("an operator set newer than libonnx loads, without a note where it changed nothing") {
   ModelFolder models;
   const LoadedModel model =
       models.load(parse_graph("g (float[2] x) => (float[2] y) { y = Selu(x) }", 99));
-  CHECK(has_note(model, "operator set ai.onnx 99 is newer"));
+  CHECK_FALSE(has_note(model, "libonnx"));
   CHECK(type_text(*model.graph, "y") == "f32[2]");
 }
 

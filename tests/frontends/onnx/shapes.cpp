@@ -313,6 +313,19 @@ TEST_CASE("a note names the tensor with which it begins that sizes are missing")
   CHECK_FALSE(has_note(given, "no known size"));
 }
 
+TEST_CASE("a newer operator set is told of where an op has what libonnx lacks") {
+  ModelFolder models;
+  const auto told = [&](const std::string& op) {
+    const LoadedModel model =
+        models.load(parse_graph("g (float[1,4,2,2] x) => (y) { y = " + op + " }", 99));
+    return has_note(model, "does not know");
+  };
+  CHECK_FALSE(told("Relu(x)"));
+  CHECK_FALSE(told("Flatten(x)"));
+  CHECK_FALSE(told("Attention<is_causal = 1>(x, x, x)"));
+  CHECK(told("SpaceToDepth<blocksize = 2, from_a_set_to_come = 1>(x)"));
+}
+
 TEST_CASE("what the file declares fills what cannot be inferred") {
   ModelFolder models;
   const LoadedModel model = models.load(
