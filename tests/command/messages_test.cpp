@@ -19,11 +19,14 @@ using Names = std::set<std::string>;
 const Names kOthers = {"--allow-unregistered-dialect",
                        "--load-pass-plugin",
                        "--inline",
-                       "--pass-pipeline",           // mlir-opt
-                       "--model",                   // optimum-cli
-                       "--tflite",                  // tf2onnx
-                       "--pipeline-parallel-size",  // vLLM
-                       "--tensor-split",            // llama.cpp
+                       "--pass-pipeline",  // mlir-opt
+                       "--model",          // optimum-cli
+                       "--tflite",         // tf2onnx
+                       "--pipeline-parallel-size",
+                       "--tensor-parallel-size",
+                       "--max-model-len",  // vLLM
+                       "--tensor-split",
+                       "--n-cpu-moe",  // llama.cpp
                        "--trace",
                        "--type"};  // nsys
 

@@ -4,6 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/sdk/ops/constants.h"
@@ -53,6 +57,29 @@ bool same(const StepResult& a, const StepResult& b) {
                       return x.dtype == y.dtype && x.shape == y.shape && x.texts == y.texts &&
                              std::ranges::equal(x.bytes, y.bytes);
                     });
+}
+
+/// The largest difference of two results as a share of the largest number of that output; 0 for the same bytes,
+/// infinity for types, shapes or texts that differ.
+double apart(const StepResult& a, const StepResult& b) {
+  if (same(a, b)) return 0;
+  double most = 0;
+  for (std::size_t i = 0; i < std::max(a.outputs.size(), b.outputs.size()); ++i) {
+    if (i >= a.outputs.size() || i >= b.outputs.size()) return kCannotRun;
+    const TensorContent &x = a.outputs[i], &y = b.outputs[i];
+    if (std::ranges::equal(x.bytes, y.bytes) && x.shape == y.shape && x.texts == y.texts) continue;
+    if (x.dtype != DType::f32 || y.dtype != DType::f32 || x.shape != y.shape) return kCannotRun;
+    std::vector<float> p(x.bytes.size() / sizeof(float)), q(p.size());
+    std::memcpy(p.data(), x.bytes.data(), p.size() * sizeof(float));
+    std::memcpy(q.data(), y.bytes.data(), q.size() * sizeof(float));
+    double difference = 0, largest = 0;
+    for (std::size_t n = 0; n < p.size(); ++n) {
+      difference = std::max(difference, std::abs(double{p[n]} - double{q[n]}));
+      largest = std::max(largest, std::abs(double{q[n]}));
+    }
+    most = std::max(most, difference / largest);
+  }
+  return most;
 }
 
 TEST_CASE("a model computes the same, whether its constants are computed once or in every step") {
@@ -115,7 +142,9 @@ TEST_CASE("shared models compute the same") {
       // Without a kernel or a shape, or given inputs at random that it cannot compute with.
       continue;
     }
-    CHECK(same(run(*backend, once), expected));
+    // oneDNN packs a convolution's constant weights, and may sum their products in another order: it does
+    // on processors without AVX-512.
+    CHECK(apart(run(*backend, once), expected) < 1e-5);
     ++compared;
     constants += once->graph->constant_count();
   }
