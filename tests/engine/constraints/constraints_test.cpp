@@ -219,7 +219,6 @@ TEST_CASE("Constraints: a cluster whose names state jobs has what agrees with al
   elsewhere.set_requested_device(elsewhere.add_op("x", "Op"), "/job:ps/task:2");
   const auto asking = elsewhere.build();
   const Costs one({{1}, {1}}, {}, "test");
-  expect_error(ErrorCode::invalid_argument, {"'x'", "/job:ps/task:2", "does not have"}, [&] {
-    Constraints(*asking, cluster, one, {rule(Kind::respect_devices, {})});
-  });
+  expect_error(ErrorCode::invalid_argument, {"'x'", "/job:ps/task:2", "does not have"},
+               [&] { Constraints(*asking, cluster, one, {rule(Kind::respect_devices, {})}); });
 }
