@@ -23,7 +23,6 @@ FUNCTION(berth_message);
 FUNCTION(berth_release);
 FUNCTION(berth_engine_new);
 FUNCTION(berth_engine_describe);
-FUNCTION(berth_engine_setting);
 FUNCTION(berth_engine_register);
 FUNCTION(berth_builder_new);
 FUNCTION(berth_builder_op);

@@ -123,6 +123,20 @@ TEST_CASE("a model computes the same, whether its constants are computed once or
   }
 }
 
+/// The model up to the softmax that it ends with, if it does: of weights that are all alike it has a thousand equal
+/// inputs of 1e10, and tells which of them rounding made largest.
+std::shared_ptr<const Program> before_softmax(onnx_frontend::OnnxFrontend& frontend,
+                                              const std::filesystem::path& path) {
+  const auto program = frontend.load_program(path, {}).program;
+  const Graph& graph = *program->graph;
+  LoadOptions options;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.op_type(op) != "Softmax" || !graph.out_edges(op).empty()) continue;
+    options.fetches.push_back(graph.op_name(graph.in_edges(op)[0].src));
+  }
+  return options.fetches.empty() ? program : frontend.load_program(path, options).program;
+}
+
 TEST_CASE("shared models compute the same") {
   if (!have_shared_data("folding real ONNX files")) return;
   constexpr std::int64_t kLarge = 120'000'000;  // bytes; what is larger takes too long
@@ -132,7 +146,7 @@ TEST_CASE("shared models compute the same") {
   for (const auto& entry : std::filesystem::directory_iterator(shared_path("models/onnx"))) {
     if (entry.path().extension() != ".onnx") continue;
     CAPTURE(entry.path().filename().string());
-    const auto program = frontend.load_program(entry.path(), {}).program;
+    const auto program = before_softmax(frontend, entry.path());
     const auto once = folded(*program);
     if (once->graph->constant_count() == 0 || once->graph->total_param_bytes() > kLarge) continue;
     StepResult expected;
