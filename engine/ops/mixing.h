@@ -19,7 +19,7 @@ struct Mixing {
   };
   std::string_view type;
   Axis axis = Axis::first;
-  /// What the tensors hold decides which places meet: a place by itself is possible.
+  /// The tensors' numbers decide which places meet: a place by itself is possible.
   bool by_content = false;
   std::size_t of = 0;  ///< the input whose axis it is
   std::size_t at = 0;

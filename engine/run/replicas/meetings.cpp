@@ -52,7 +52,7 @@ class MeetingStudy {
            times_larger(tensor) > 0.99 * facts_.batch_times * facts_.batch_times;
   }
 
-  /// By op: what it makes of all samples leads back to them.
+  /// Whether what an op makes of all samples leads back to them, by op.
   std::vector<bool> leading_back() const {
     std::vector<bool> leads(at(graph_.op_count()), false);
     const auto order = graph_.topological_order();

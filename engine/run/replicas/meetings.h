@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// What a study of two batches knows; all are of the larger one. Lists of ops and tensors are indexed by these.
+/// The facts that a study of two batches has, all of the larger one; lists are by op and by tensor.
 struct SampleFacts {
   const Graph& graph;
   const Graph& smaller;
