@@ -31,7 +31,7 @@ class Liveness {
   Liveness(mlir::Block& block, Effects& effects, llvm::ArrayRef<bool> wanted = {});
 
   [[nodiscard]] bool is_dead(mlir::Operation& op) const { return dead_.contains(&op); }
-  /// By result of an op of the block.
+  /// Whether each result of an op of the block is read.
   [[nodiscard]] llvm::SmallVector<bool> read_of(mlir::Operation& op) const;
 
  private:

@@ -41,7 +41,7 @@ class Inference {
  private:
   void visit(const Node& node, bool report);
   void infer_op(NodeContext& op, bool report);
-  // What the file says of the outputs, for a rule that cannot tell all from the inputs.
+  // The file's word on the outputs, for a rule that cannot tell all from the inputs.
   void state_outputs(NodeContext& op) const {
     for (std::size_t i = 0; i < op.output_count(); ++i) {
       const ValueId id = op.node.outputs[i];

@@ -173,8 +173,8 @@ std::pair<std::string, std::size_t> model_of(std::string_view name) {
   return model;
 }
 
-/// What to say of a name that no device has. Of another number, or with other letters where there are only one
-/// or two, it is another device and no slip.
+/// The message for a name that no device has. A name with another number, or with other letters where there are
+/// only one or two, is another device and no slip.
 std::string unknown_device(std::string_view name) {
   constexpr std::size_t kFewLetters = 2;
   std::vector<std::string> all, alike;

@@ -44,11 +44,16 @@ bool agree_in(const std::optional<Part>& a, const std::optional<Part>& b) {
 
 }  // namespace
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 std::optional<DeviceSpec> parse_device_spec(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string small = lower(text);
   DeviceSpec spec;
-  for (std::string_view rest = lower; !rest.empty();) {
+  for (std::string_view rest = small; !rest.empty();) {
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     if (slash > 0 && !read_part(rest.substr(0, slash), spec)) return std::nullopt;
     rest.remove_prefix(std::min(slash + 1, rest.size()));

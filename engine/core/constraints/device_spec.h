@@ -7,6 +7,9 @@
 
 namespace berth {
 
+/// Names of devices are compared in lower case.
+[[nodiscard]] std::string lower(std::string_view text);
+
 /// A part that is absent, or "*", says nothing. Letters are lower case.
 struct DeviceSpec {
   std::optional<std::string> job, type;

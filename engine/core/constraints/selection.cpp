@@ -16,12 +16,6 @@
 namespace berth {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 bool any(const std::vector<bool>& devices) {
   return std::find(devices.begin(), devices.end(), true) != devices.end();
 }

@@ -81,7 +81,7 @@ std::int64_t cached_positions(const Graph& graph, const Blocks& blocks, const De
         const auto shape = graph.shape(tensor);
         if (shape.size() < 3) continue;
         growing = std::max(growing, cached_positions(graph, blocks[layer], tensor));
-        // Of heads, positions and a head's numbers: positions that nobody gave are 1.
+        // A cache of heads, positions and a head's numbers: positions that nobody gave are 1.
         const bool single = shape.size() == 4 && shape[2] == 1 && shape[1] < shape[3];
         longest = std::max(longest, single ? 1 : *std::max_element(shape.begin() + 1, shape.end()));
       }
@@ -115,9 +115,7 @@ std::int64_t chosen_by(const Graph& graph, OpId op) {
   if (graph.op_type(op) == "TopK" && !graph.outputs(op).empty()) {
     return last_dim(graph, graph.outputs(op).front());
   }
-  const AttributeValue* k = graph.attribute(op, "k");
-  const auto* number = k == nullptr ? nullptr : std::get_if<std::int64_t>(k);
-  return number == nullptr ? 0 : *number;
+  return whole_number(graph, op, "k");
 }
 
 /// The width of the feed-forward in which an op's weights of all experts are; 0 where it has none.
@@ -224,6 +222,12 @@ bool is_spelled_out(const Graph& graph, const Blocks& blocks, const std::vector<
 }
 
 }  // namespace
+
+std::int64_t whole_number(const Graph& graph, OpId op, std::string_view attribute) {
+  const AttributeValue* const value = graph.attribute(op, attribute);
+  const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? 0 : *number;
+}
 
 std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Blocks& blocks,
                                                 const Decoder& decoder) {

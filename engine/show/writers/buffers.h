@@ -38,6 +38,9 @@ struct Widths {
 };
 [[nodiscard]] Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder);
 
+/// An attribute that is a whole number; 0 where `op` has none of that name.
+[[nodiscard]] std::int64_t whole_number(const Graph& graph, OpId op, std::string_view attribute);
+
 /// A sentence on caches that the tool allots, in 16 bits, and the file does not have; empty where it has
 /// them, or no keys and values are known.
 [[nodiscard]] std::string missing_caches(const Graph& graph, const Blocks& blocks,

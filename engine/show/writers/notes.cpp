@@ -19,21 +19,15 @@ struct Weights {
   double bytes = 0;
 };
 
-std::int64_t whole_number(const Graph& graph, OpId op, std::string_view attribute) {
-  const AttributeValue* const value = graph.attribute(op, attribute);
-  const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return number == nullptr ? 0 : *number;
-}
-
 Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
   Weights all;
   std::set<TensorId> seen;
   for (const OpId op : ops) {
     if (graph.is_constant(op)) continue;
-    // Of a packed matrix, the op says how large it is (MatMulNBits).
+    // An op says how large its packed matrix is (MatMulNBits).
     const double packed = static_cast<double>(whole_number(graph, op, "K")) *
                           static_cast<double>(whole_number(graph, op, "N"));
-    // Of packed experts, how many bits of a byte are one (QMoE); scales lie beside them.
+    // An op says how many bits of its packed experts are one number (QMoE); scales lie beside them.
     const std::int64_t bits = whole_number(graph, op, "expert_weight_bits");
     double count = 0, bytes = 0;
     for (const TensorId tensor : graph.parameters(op)) {

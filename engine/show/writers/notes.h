@@ -1,4 +1,4 @@
-// What a person should know of a tool's plan that the plan itself has no place for.
+// Notes about a tool's plan for which the plan itself has no place.
 #pragma once
 
 #include <string_view>

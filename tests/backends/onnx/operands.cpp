@@ -187,7 +187,7 @@ TEST_CASE("rows of 4 bits a number are gathered from tensors of such a type as f
     const auto weight = [&](const char* name, const std::string& type, std::int64_t columns) {
       auto* const tensor = model.mutable_graph()->add_initializer();
       tensor->set_name(name);
-      // Of the libonnx that is installed some do not name these types.
+      // Some releases of libonnx do not name these types.
       tensor->set_data_type(type == "uint4" ? 21 : type == "int4" ? 22 : 1);
       tensor->add_dims(2);
       tensor->add_dims(columns);

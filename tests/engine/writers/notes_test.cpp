@@ -1,4 +1,4 @@
-// What a plan says of the context and the weights that it was made for, and of what was not searched.
+// Notes of plans: the context and the weights that they were made for, and what was not searched.
 #include <doctest/doctest.h>
 
 #include <memory>

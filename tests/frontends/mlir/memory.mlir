@@ -143,7 +143,7 @@ func.func @update_of_filled(%row: tensor<1x1024xf32>, %at: tensor<i32>) -> tenso
   %new = "stablehlo.dynamic_update_slice"(%s, %row, %at, %at) : (tensor<1024x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x1024xf32>
   return %new : tensor<1024x1024xf32>
 }
-// What is inserted in an empty buffer has its memory: the arguments, and one tensor.
+// Tensors that are inserted in an empty buffer have its memory: the arguments, and one tensor.
 func.func @inserts_in_empty(%a: tensor<512x1024xf32>, %b: tensor<512x1024xf32>) -> tensor<1024x1024xf32> {
   %e = tensor.empty() : tensor<1024x1024xf32>
   %r = tensor.insert_slice %a into %e[0, 0] [512, 1024] [1, 1] : tensor<512x1024xf32> into tensor<1024x1024xf32>
