@@ -71,15 +71,15 @@ void ConstraintCompiler::select(std::size_t rule) {
   }
   std::vector<OpId>& all = out_.ops_of_rule[rule];
   Constraints::Separation separation{rule, {}};
-  OpId constant = kNoOp;
+  std::vector<OpId> constants;
   for (const OpSelector& selector : stated.ops) {
     std::vector<OpId> ops = select_ops(graph_, cluster_, selector, name);
     // A constant is where it is read, whatever rules say of others.
     std::erase_if(ops, [&](OpId op) {
-      if (graph_.is_constant(op)) constant = op;
+      if (graph_.is_constant(op)) constants.push_back(op);
       return graph_.is_constant(op);
     });
-    if (ops.empty() && stated.kind == Kind::separate) fail_for_constant(name, constant);
+    if (ops.empty() && stated.kind == Kind::separate) fail_for_constant(name, constants.back());
     all.insert(all.end(), ops.begin(), ops.end());
     separation.parts.push_back(std::move(ops));
   }
@@ -87,7 +87,7 @@ void ConstraintCompiler::select(std::size_t rule) {
   all.erase(std::unique(all.begin(), all.end()), all.end());
 
   if (stated.kind == Kind::respect_devices) return respect(rule);
-  if (all.empty()) fail_for_constant(name, constant);
+  if (all.empty()) fail_for_constant(name, constants.back());
   if (stated.kind == Kind::separate) {
     if (stated.ops.size() == 1) {
       separation.parts.clear();
@@ -96,7 +96,15 @@ void ConstraintCompiler::select(std::size_t rule) {
     out_.separations.push_back(std::move(separation));
     return;
   }
-  if (stated.kind == Kind::colocate) return;
+  if (stated.kind == Kind::colocate) {
+    const auto elsewhere = std::find_if(constants.begin(), constants.end(), [&](OpId op) {
+      return graph_.first_reader(op) != all.front();
+    });
+    if (all.size() == 1 && elsewhere != constants.end()) {
+      fail_for_constant(name, *elsewhere, all.front());
+    }
+    return;
+  }
   if (stated.devices.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the constraint ", name, " does not say which devices"));

@@ -64,7 +64,9 @@ class ConstraintCompiler {
   [[nodiscard]] GroupId class_of(OpId op) const { return out_.classes->of(op); }
 
   // Throws an error that a user can act on (conflicts.cpp).
-  [[noreturn]] void fail_for_constant(const std::string& rule, OpId constant) const;
+  // `beside`: the one other op that the rule selects.
+  [[noreturn]] void fail_for_constant(const std::string& rule, OpId constant,
+                                      OpId beside = kNoOp) const;
   [[noreturn]] void fail_without_device(GroupId of_classes) const;
   [[noreturn]] void fail_for_joined_parts(const Constraints::Separation& separation, OpId a,
                                           OpId b) const;

@@ -101,11 +101,14 @@ std::vector<std::string> ConstraintCompiler::chain(OpId a, OpId b) const {
   return texts;
 }
 
-void ConstraintCompiler::fail_for_constant(const std::string& rule, OpId constant) const {
+void ConstraintCompiler::fail_for_constant(const std::string& rule, OpId constant,
+                                           OpId beside) const {
   const OpId reader = graph_.first_reader(constant);
   throw Error(ErrorCode::invalid_argument,
-              cat("the constraint ", rule, " selects only constants of the step, such as '",
-                  graph_.op_name(constant), "', which are where ops read them; name ",
+              cat("the constraint ", rule, " selects ",
+                  beside == kNoOp ? std::string() : cat("'", graph_.op_name(beside), "' and else "),
+                  "only constants of the step, such as '", graph_.op_name(constant),
+                  "', which are where ops read them; name ",
                   reader == kNoOp ? std::string("those ops")
                                   : cat("what reads them, as '", graph_.op_name(reader), "' does"),
                   ", or load the model without folding constants"));

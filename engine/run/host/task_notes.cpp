@@ -1,6 +1,7 @@
 #include "host/task_notes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -216,6 +217,30 @@ void note_open_tasks(const Problem& problem, std::vector<std::string>& notes) {
   }
 }
 
+/// Constants that rules select and do not bind: each is where it is first read, and that is no op of the rule.
+void note_unbound_constants(const Problem& problem, std::vector<std::string>& notes) {
+  const Graph& graph = problem.graph();
+  if (problem.constraints() == nullptr || graph.constant_count() == 0) return;
+  for (const ConstraintRule& rule : problem.constraints()->rules()) {
+    if (rule.kind == ConstraintRule::Kind::respect_devices) continue;
+    std::set<OpId> selected;
+    for (const OpSelector& selector : rule.ops) {
+      const auto ops = select_ops(graph, problem.cluster(), selector, shown(rule));
+      selected.insert(ops.begin(), ops.end());
+    }
+    std::vector<OpId> unbound;
+    std::copy_if(selected.begin(), selected.end(), std::back_inserter(unbound), [&](OpId op) {
+      return graph.is_constant(op) && !selected.contains(graph.first_reader(op));
+    });
+    if (unbound.empty()) continue;
+    notes.push_back(
+        cat("the constraint ", shown(rule), " does not bind ", format_count(std::ssize(unbound)),
+            unbound.size() == 1 ? " constant" : " constants", " of the step, such as '",
+            graph.op_name(unbound.front()),
+            "': constants are where ops read them; name what reads them, if anything does"));
+  }
+}
+
 }  // namespace
 
 void note_unused(const Settings& settings, std::vector<std::string>& notes) {
@@ -240,6 +265,7 @@ void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
   note_next_step(problem, notes);
   note_empty_margins(problem, notes);
   note_open_tasks(problem, notes);
+  note_unbound_constants(problem, notes);
   if (problem.costs().source() != "roofline") return;
   if (!own_model) note_gpu_kernels(problem, notes);
   std::string uncounted = without_rule_text(problem.graph());

@@ -101,6 +101,12 @@ TEST_CASE(
   }
   const auto kept = chain.constraints({pin(like(".*"), {"gpu:1"})});
   CHECK(kept->ops_of(0).size() == 5);
+  // A constant is with the first op that reads it, and with no other.
+  expect_error(ErrorCode::invalid_argument,
+               {"selects 'out' and else only constants of the step, such as 'in/x'", "'a/1'"}, [&] {
+                 chain.constraints({colocate({named("in/x"), named("out")})});
+               });
+  CHECK(chain.constraints({colocate({named("in/x"), named("a/1")})})->ops_of(0).size() == 1);
 }
 
 TEST_CASE("Constraints: memory margins") {

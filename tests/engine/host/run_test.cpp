@@ -11,6 +11,7 @@
 #include "berth/machines.h"
 #include "berth/sdk/environment.h"
 #include "berth/sdk/ops/constants.h"
+#include "support/constrained_chain.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
 #include "support/temporary_folder.h"
@@ -293,4 +294,24 @@ TEST_CASE("a tool with a model of its own has a tied weight once, which the file
     CHECK(bytes_for(tool) == 2);
   }
   CHECK(bytes_for("onnxruntime") == 3);
+}
+
+TEST_CASE("a rule that selects a constant and not what reads it is told, and binds the rest") {
+  Engine engine({"/no/plugins"});
+  const auto cluster = machine_of_words("l4+host");
+  Settings settings;
+  const auto notes_of = [&](const std::string& first, const std::string& second) {
+    settings.constraints = {
+        rule(Kind::pin, {named(first), named(second)}, {cluster->device(0).name})};
+    std::vector<std::string> notes;
+    for (std::string& note : make_task(engine, tied_model(), cluster, settings).notes) {
+      if (note.find("does not bind") != std::string::npos) notes.push_back(std::move(note));
+    }
+    return notes;
+  };
+  REQUIRE(notes_of("turn", "x").size() == 1);
+  CHECK(notes_of("turn", "x")[0].find(
+            "does not bind 1 constant of the step, such as 'turn': constants are where ops read "
+            "them; name what reads them") != std::string::npos);
+  CHECK(notes_of("turn", "/lm_head/MatMul").empty());
 }
