@@ -2,7 +2,11 @@
 // made by the script itself at a certain point of its work.
 #include "workers.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <sstream>
 
@@ -297,6 +301,29 @@ TEST_CASE("who is killed is started again, and only what was in flight is measur
       CHECK_MESSAGE(said == deaths, result.err);
     }
   }
+}
+
+TEST_CASE("processes end with the one that started them, also where they do not train together") {
+  if (!has_workers()) return;
+  const Training work;
+  // Rank 0 holds a file while it lives. Once it has another parent it is one that stayed behind.
+  work.write_text("stays.lua", R"(
+    local ffi = require 'ffi'
+    local processes = require 'berth.processes'
+    if require('berth.workers').rank() > 0 then processes.sleep(1000) end
+    assert(processes.lock 'held')
+    local parent = tonumber(os.getenv 'BERTH_PARENT')
+    processes.kill(parent)
+    while ffi.C.getppid() == parent do processes.sleep(0.001) end
+    io.open('stayed', 'w'):close()
+  )");
+  const ProcessResult result = work.berth({"run", "--workers", "1", "stays.lua"});
+  CHECK(result.status == 128 + SIGKILL);
+  const int held = open((work / "held").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(held >= 0);
+  CHECK(lockf(held, F_LOCK, 0) == 0);
+  close(held);
+  CHECK_FALSE(std::filesystem::exists(work / "stayed"));
 }
 
 TEST_CASE("a store that is killed goes on from its journal") {

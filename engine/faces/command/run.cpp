@@ -1,4 +1,9 @@
 // `berth run`: a Lua script on top of the engine.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +36,15 @@ void launch(Scripts& scripts, const RunOptions& options) {
   scripts.run_library("commands/launch.lua", args);
 }
 
+/// A process of `--workers` ends with the one that started it, also where its script trains alone or has not joined the
+/// others yet. Programs that such a process starts inherit the variable, and have another parent.
+void end_with_launcher() {
+  const char* const parent = std::getenv("BERTH_PARENT");
+  if (parent != nullptr && std::to_string(getppid()) == parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 int run_script(const RunOptions& options) {
+  end_with_launcher();
   CommandRun run(read_settings(options.config));
   try {
     Scripts& scripts = run.scripts();
