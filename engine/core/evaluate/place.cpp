@@ -265,15 +265,18 @@ struct Remeasured {
 
 /// A search calls best what was lucky: runtimes of one placement differ by up to a factor of two on
 /// a busy machine. What it found, and what it is compared with, are measured again in turn, so that what
-/// slows the machine down meets all; the medians count. The first is the answer. Returns a note.
-std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all) {
+/// slows the machine down meets all; the medians count. The first is the answer. Whoever stops it has the figures that
+/// there are. Returns a note.
+std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all,
+                          const std::function<bool()>& should_stop) {
   std::vector<std::vector<Evaluation>> seen(all.size());
   const auto first_alike = [&](std::size_t i) {
     std::size_t first = 0;
     while (*all[first].placement != *all[i].placement) ++first;
     return first;
   };
-  for (std::size_t run = 0; run < kMeasuredAgain; ++run) {
+  std::size_t runs = 0;
+  for (; runs < kMeasuredAgain && !should_stop(); ++runs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (first_alike(i) == i) seen[i].push_back(evaluator.evaluate(*all[i].placement));
     }
@@ -281,22 +284,26 @@ std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all)
     *all.front().evaluation = std::move(seen.front().back());
     return {};
   }
+  if (runs == 0)
+    return "figures were measured once, since the search was stopped: let it end for medians";
   for (std::vector<Evaluation>& of : seen) {
     std::sort(of.begin(), of.end(), [](const Evaluation& a, const Evaluation& b) {
       return a.objective_us < b.objective_us;
     });
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    *all[i].evaluation = seen[first_alike(i)][kMeasuredAgain / 2];
+    *all[i].evaluation = seen[first_alike(i)][runs / 2];
   }
-  return cat("measured ", kMeasuredAgain, " times more, ", seen.front().front().objective_us,
-             " to ", seen.front().back().objective_us,
-             " us; the median is given, and this range holds the true one with 98 % "
-             "certainty");
+  return cat("measured ", runs, runs == 1 ? " time" : " times", " more, ",
+             seen.front().front().objective_us, " to ", seen.front().back().objective_us,
+             " us; the median is given",
+             runs == kMeasuredAgain ? ", and this range holds the true one with 98 % certainty"
+                                    : ", of fewer than usual, since it was stopped");
 }
 
 /// The figures of a result anew, with a note.
-void measure_again(Evaluator& evaluator, PlaceResult& result) {
+void measure_again(Evaluator& evaluator, PlaceResult& result,
+                   const std::function<bool()>& should_stop) {
   std::vector<Remeasured> again = {{&result.placement, &result.evaluation}};
   if (!result.best_single.placement.empty()) {
     again.push_back({&result.best_single.placement, &result.best_single.evaluation});
@@ -307,7 +314,7 @@ void measure_again(Evaluator& evaluator, PlaceResult& result) {
       again.push_back({&result.learned->own, &result.learned->own_evaluation});
     }
   }
-  std::string note = measure_again(evaluator, again);
+  std::string note = measure_again(evaluator, again, should_stop);
   if (!note.empty()) result.notes.push_back(std::move(note));
 }
 
@@ -393,7 +400,8 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
 
   PlaceResult result;
   PolicyAnswer answer = answer_of(policy, evaluator, context, *call, result);
-  judge(policy, evaluator, answer, effort, bound_stop(caller_stop(asked, call), budget_s), result);
+  const std::function<bool()> cancelled = caller_stop(asked, call);
+  judge(policy, evaluator, answer, effort, bound_stop(cancelled, budget_s), result);
   call->callbacks.rethrow();
   result.end = end_of(answer, result, call->stops);
   result.notes.insert(result.notes.begin(), std::make_move_iterator(answer.notes.begin()),
@@ -402,7 +410,10 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   if (answer.learned) {
     result.learned = figures_of(evaluator, std::move(*answer.learned), result);
   }
-  if (evaluator.measures() && result.evaluation.feasible) measure_again(evaluator, result);
+  if (evaluator.measures() && result.evaluation.feasible) {
+    measure_again(evaluator, result, cancelled);
+    call->callbacks.rethrow();
+  }
   if (result.learned) {
     if (const std::string whose = result.learned->text(); !whose.empty()) {
       result.notes.push_back("this placement is " + whose);

@@ -276,6 +276,27 @@ TEST_CASE(
   CHECK(same.best_single.evaluation.objective_us == same.evaluation.objective_us);
 }
 
+TEST_CASE("place: a caller who stops waits for no more measurements") {
+  // The answer and the single devices, which whoever asks is told of; then both in turn.
+  const std::vector<double> runtimes_us = {100, 90, 50, 9, 60, 12, 58, 200, 61, 10, 59};
+  for (const int rounds : {0, 1, 2}) {
+    CAPTURE(rounds);
+    const auto problem = two_ops();
+    Hardware hardware(problem, runtimes_us);
+    PlaceContext context;
+    context.should_stop = [&] { return hardware.evaluations() >= 3 + 2 * rounds; };
+    Scripted policy([](Evaluator&, const PlaceContext&) { return Placement{1, 0}; });
+    const PlaceResult result = place(policy, hardware, context, kNoBudget);
+    CHECK(hardware.evaluations() == 3 + 2 * rounds);
+    CHECK(result.evaluation.objective_us == (rounds == 0 ? 100 : rounds == 1 ? 9 : 12));
+    REQUIRE(result.notes.size() == 1);
+    CHECK(result.notes[0].find(rounds == 0 ? "measured once"
+                               : rounds == 1
+                                   ? "measured 1 time more, 9 to 9 us"
+                                   : "measured 2 times more, 9 to 12 us") != std::string::npos);
+  }
+}
+
 TEST_CASE("place: the budget and the caller's wish both stop a policy") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
