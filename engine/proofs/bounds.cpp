@@ -9,6 +9,9 @@
 namespace berth {
 namespace {
 
+/// The plain bounds of no more ops take no time that anybody waits for: they are whole whoever stops the others.
+constexpr OpId kManyOps = 65'536;
+
 void sort(std::vector<LowerBound>& all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
@@ -19,15 +22,19 @@ bool is_worth_refuting(const bounds::Facts& facts, double low_us) {
          facts.kind_count() <= bounds::Heads::kMaxKinds;
 }
 
+/// At least one, also where they are stopped at once.
+std::vector<LowerBound> plain_bounds(const bounds::Facts& facts) {
+  std::vector<LowerBound> all;
+  bounds::add_path_bounds(facts, all);
+  if (all.empty() || !facts.stopped()) bounds::add_work_bounds(facts, all);
+  sort(all);
+  return all;
+}
+
 }  // namespace
 
 std::vector<LowerBound> lower_bounds(const Problem& problem) {
-  const bounds::Facts facts(problem);
-  std::vector<LowerBound> all;
-  bounds::add_path_bounds(facts, all);
-  bounds::add_work_bounds(facts, all);
-  sort(all);
-  return all;
+  return plain_bounds(bounds::Facts(problem));
 }
 
 LowerBound lower_bound(const Problem& problem) {
@@ -36,16 +43,18 @@ LowerBound lower_bound(const Problem& problem) {
 
 std::vector<LowerBound> strong_lower_bounds(const Problem& problem,
                                             const std::function<bool()>& should_stop) {
-  std::vector<LowerBound> all = lower_bounds(problem);
   const bounds::Facts facts(problem, should_stop);
-  if (!is_worth_refuting(facts, all.front().us)) return all;
-  bounds::Refutation refutation(facts);
-  all.push_back(bounds::backlog_bound(facts, refutation.heads(), refutation.tails()));
-  sort(all);
-  const double low_us = all.front().us;
-  if (LowerBound refuted = bounds::longest_refuted(refutation, low_us); refuted.us > low_us) {
-    all.push_back(std::move(refuted));
+  const bool many = problem.graph().op_count() > kManyOps;
+  std::vector<LowerBound> all = many ? plain_bounds(facts) : lower_bounds(problem);
+  if (is_worth_refuting(facts, all.front().us) && !facts.stopped()) {
+    bounds::Refutation refutation(facts);
+    all.push_back(bounds::backlog_bound(facts, refutation.heads(), refutation.tails()));
     sort(all);
+    const double low_us = all.front().us;
+    if (LowerBound refuted = bounds::longest_refuted(refutation, low_us); refuted.us > low_us) {
+      all.push_back(std::move(refuted));
+      sort(all);
+    }
   }
   for (LowerBound& bound : all) bound.cut_short = facts.was_stopped();
   return all;

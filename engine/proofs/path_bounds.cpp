@@ -220,11 +220,14 @@ void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   const Heads tails = look(Heads::Direction::backward, Heads::Reasons::paths);
   const Paths paths(facts, heads, tails);
   bounds.push_back({paths.longest_head_us(), "critical path"});
+  if (facts.stopped()) return;
   bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
+  if (facts.stopped()) return;
   const Heads joined_heads = look(Heads::Direction::forward, Heads::Reasons::paths_and_joins);
   const Heads joined_tails = look(Heads::Direction::backward, Heads::Reasons::paths_and_joins);
   const Paths joined(facts, joined_heads, joined_tails);
   bounds.push_back({joined.longest_us(), "critical path with joins"});
+  if (facts.stopped()) return;
   bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
   if (facts.counts_parameters()) {
     if (const double us = forced_cut_us(facts, joined); us > 0) {

@@ -436,6 +436,19 @@ TEST_CASE("strong_lower_bounds: whenever it is told to stop, what it gives is pr
   }
 }
 
+TEST_CASE(
+    "strong_lower_bounds: of a large graph no quick bound is begun either once it is told to "
+    "stop") {
+  constexpr int kOps = 70'000;
+  const auto problem =
+      make_problem(independent(kOps), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
+                   costs_of({std::vector<double>(kOps, 1)}));
+  const auto bounds = strong_lower_bounds(*problem, [] { return true; });
+  REQUIRE(bounds.size() == 1);
+  CHECK(bounds[0].source == "critical path");
+  CHECK(bounds[0].cut_short);
+}
+
 TEST_CASE("lower_bounds: DOPPLER's graphs") {
   if (!have_shared_data("DOPPLER's computation graphs")) return;
   const auto bound_of = [](const std::string& name) {
