@@ -53,11 +53,17 @@ void check_runs(const std::string& cluster, const Device& device) {
   }
 }
 
-bool same_compute(const Device& a, const Device& b) {
-  return a.flops == b.flops && a.flops_16 == b.flops_16 && a.flops_8 == b.flops_8 &&
-         a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth &&
-         a.op_overhead_us == b.op_overhead_us && a.multiprocessors == b.multiprocessors &&
-         a.host == b.host && a.runs == b.runs;
+/// What devices of one kind have alike and these two do not, as cluster files call it; empty = nothing.
+std::string_view difference(const Device& a, const Device& b) {
+  if (a.flops != b.flops) return "flops";
+  if (a.flops_16 != b.flops_16) return "flops_16";
+  if (a.flops_8 != b.flops_8) return "flops_8";
+  if (a.flops_64 != b.flops_64) return "flops_64";
+  if (a.memory_bandwidth != b.memory_bandwidth) return "memory_bandwidth_bytes_per_s";
+  if (a.op_overhead_us != b.op_overhead_us) return "op_overhead_us";
+  if (a.multiprocessors != b.multiprocessors) return "multiprocessors";
+  if (a.host != b.host) return "host";
+  return a.runs != b.runs ? "runs" : "";
 }
 
 void check_link(const std::string& cluster, const LinkSpec& link) {
@@ -141,11 +147,10 @@ void Cluster::Data::index_devices() {
     const auto kind = static_cast<KindId>(known - kinds.begin());
     if (known == kinds.end()) {
       kinds.push_back(device.kind);
-    } else if (!same_compute(device, first_of(kind))) {
-      fail(name, cat("devices '", first_of(kind).name, "' and '", device.name,
-                     "' are both of kind '", device.kind,
-                     "' but differ in compute figures or in what they run; give one of them a "
-                     "kind of its own"));
+    } else if (const std::string_view key = difference(device, first_of(kind)); !key.empty()) {
+      fail(name,
+           cat("devices '", first_of(kind).name, "' and '", device.name, "' are both of kind '",
+               device.kind, "' but differ in '", key, "'; give one of them a kind of its own"));
     }
     kind_of.push_back(kind);
   }
