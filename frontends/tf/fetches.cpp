@@ -5,6 +5,8 @@
 
 #include "berth/error.h"
 #include "support/text.h"
+#include "tf/attributes.h"
+#include "tf/updates.h"
 
 namespace berth::tf_frontend {
 
@@ -15,21 +17,11 @@ namespace {
 
 using Ids = std::vector<NodeId>;
 
-bool starts_with(std::string_view text, std::string_view front) {
-  return text.substr(0, front.size()) == front;
-}
-
-/// The op of an optimizer that changes a variable by a gradient.
-bool is_update(std::string_view op) {
-  return starts_with(op, "Apply") || starts_with(op, "SparseApply") ||
-         starts_with(op, "ResourceApply") || starts_with(op, "ResourceSparseApply");
-}
-
 bool is_assignment(std::string_view op) {
   static constexpr std::array<std::string_view, 3> kOps = {"Assign", "AssignVariableOp",
                                                            "InitializeTable"};
   return std::find(kOps.begin(), kOps.end(), op) != kOps.end() ||
-         starts_with(op, "InitializeTable") || starts_with(op, "LookupTableImport");
+         op.starts_with("InitializeTable") || op.starts_with("LookupTableImport");
 }
 
 /// Ops that have no part in a step: they save, restore, check, describe or start something.
@@ -111,9 +103,9 @@ class Selector {
 
   Selection run(const MetaInfo& meta, const std::vector<std::string>& fetches) {
     Ids roots = named(fetches);
-    if (roots.empty()) roots = known(meta.train_ops, "the train op");
+    if (roots.empty()) roots = behind_train_ops(meta.train_ops);
     if (roots.empty() && !is_function()) roots = behind_updates();
-    if (roots.empty()) roots = known(meta.outputs, "the outputs of the signatures");
+    if (roots.empty()) roots = of_signatures(meta.signatures);
     const bool all = roots.empty();
     if (all) roots = sinks();
     if (selection_.fetches.empty()) {
@@ -182,7 +174,7 @@ class Selector {
   }
 
   /// Names that the file gives; those that are not there are no reason to refuse it.
-  Ids known(const std::vector<std::string_view>& names, std::string_view what) {
+  Ids known(const std::vector<std::string_view>& names) {
     Ids roots;
     for (const std::string_view text : names) {
       const NodeId id = edges_.find(text.substr(0, text.find(':')));
@@ -190,17 +182,96 @@ class Selector {
       roots.push_back(id);
       add_fetch(id, text);
     }
-    note_roots(roots, what);
+    return roots;
+  }
+
+  /// An optimizer enters its own op alone; steps run what waits for it, such as averages of its variables.
+  Ids behind_train_ops(const std::vector<std::string_view>& names) {
+    Ids roots = known(names);
+    const std::vector<bool> own = reachable(roots);
+    const auto changes = [&](const std::vector<bool>& needed) {
+      std::ptrdiff_t count = 0;
+      for (std::size_t i = 0; i < needed.size(); ++i) {
+        if (needed[i] && !own[i] && changes_variable(op(static_cast<NodeId>(i)))) ++count;
+      }
+      return count;
+    };
+    Ids behind;
+    if (!roots.empty()) {
+      for (const NodeId end : ends_behind(roots)) {
+        if (changes(reachable({end})) > 0) behind.push_back(end);
+      }
+    }
+    if (behind.empty()) {
+      note_roots(roots, "the train op");
+      return roots;
+    }
+    const std::ptrdiff_t count = changes(reachable(behind));
+    selection_.notes.push_back(cat("the step is ", node_list(behind), ", which runs the train op ",
+                                   node_list(roots), " and changes ", count,
+                                   count == 1 ? " more variable" : " more variables",
+                                   "; name the train op as a fetch to leave them out"));
+    for (const NodeId id : behind) selection_.fetches.push_back({node_name(id)});
+    roots.insert(roots.end(), behind.begin(), behind.end());
+    return roots;
+  }
+
+  [[nodiscard]] bool trains(const Signature& signature, TrainingCalls& calls) const {
+    Ids roots;
+    for (const std::string_view text : signature.outputs) {
+      const NodeId id = edges_.find(text.substr(0, text.find(':')));
+      if (id != kNoNode) roots.push_back(id);
+    }
+    const std::vector<bool> needed = reachable(roots);
+    const std::vector<NodeDef>& nodes = library_.graph.nodes();
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i] && calls.trains(nodes[i])) return true;
+    }
+    return false;
+  }
+
+  /// Signatures are ways to call one model, and exporters write the same one under several names. The one that trains
+  /// is the step; else, or where several do, the default one; without it all of them.
+  Ids of_signatures(const std::vector<Signature>& signatures) {
+    constexpr std::string_view kDefault = "serving_default";
+    const auto is_default = [&](const Signature& each) { return each.name == kDefault; };
+    const bool has_default = std::any_of(signatures.begin(), signatures.end(), is_default);
+    std::vector<bool> train;
+    TrainingCalls calls(library_);
+    for (const Signature& each : signatures) train.push_back(trains(each, calls));
+    const bool one_trains = std::count(train.begin(), train.end(), true) == 1;
+    Ids roots;
+    std::vector<std::string> taken, others;
+    for (std::size_t i = 0; i < signatures.size(); ++i) {
+      const Signature& each = signatures[i];
+      const std::string shown =
+          cat("'", readable(each.name), "'", train[i] ? " (updates variables)" : "");
+      if (one_trains ? !train[i] : has_default && !is_default(each)) {
+        others.push_back(shown);
+        continue;
+      }
+      const Ids own = known(each.outputs);
+      if (!own.empty()) taken.push_back(shown);
+      roots.insert(roots.end(), own.begin(), own.end());
+    }
+    if (roots.empty()) return roots;
+    constexpr std::size_t kShown = 8;
+    selection_.notes.push_back(cat(
+        "the step is the ", taken.size() == 1 ? "signature " : "signatures ", join(taken, kShown),
+        others.empty() ? "" : cat("; others are ", join(others, kShown), ": name one as a fetch")));
     return roots;
   }
 
   void note_roots(const Ids& roots, std::string_view what) {
     if (roots.empty()) return;
+    selection_.notes.push_back(cat("the step is ", what, ": ", node_list(roots)));
+  }
+  [[nodiscard]] std::string node_list(const Ids& ids) const {
     std::vector<std::string> names;
-    for (const NodeId id : roots) names.push_back(name(id));
+    for (const NodeId id : ids) names.push_back(name(id));
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    selection_.notes.push_back(cat("the step is ", what, ": ", list_names(names)));
+    return list_names(names);
   }
 
   [[nodiscard]] std::vector<bool> has_consumer() const {

@@ -18,8 +18,9 @@ struct Selection {
 };
 
 /// The nodes that `fetches` ("name", "name:port") need. Without fetches, the first of these that
-/// exists: the collection train_op; the ops behind which all updates of an optimizer are; the
-/// outputs of the model's signatures; all ops without consumers, except those that only save,
+/// exists: the collection train_op, with what waits for its ops and changes more variables; the ops
+/// behind which all updates of an optimizer are; the outputs of the one signature that updates variables as an optimizer
+/// does, else of the default one, else of all; all ops without consumers, except those that only save,
 /// restore, initialise, check or summarise.
 ///
 /// Throws Error(not_found) for an unknown fetch, and Error(invalid_graph) for an empty graph, for

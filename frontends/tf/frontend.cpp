@@ -38,7 +38,7 @@ Library make_library(const ModelFile& file, const GraphDef& graph) {
 std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph,
                                     const std::vector<std::string>& asked) {
   std::vector<std::string> fetches;
-  std::optional<std::vector<Signature>> read;  // once, and where a name is no node's
+  const std::vector<Signature>& signatures = file.meta.signatures;
   for (const std::string& fetch : asked) {
     const std::string_view name = std::string_view(fetch).substr(0, fetch.find(':'));
     const auto& nodes = graph.nodes();
@@ -47,8 +47,6 @@ std::vector<std::string> fetches_of(const ModelFile& file, const GraphDef& graph
       fetches.push_back(fetch);
       continue;
     }
-    if (!read) read = signatures_of(file);
-    const std::vector<Signature>& signatures = *read;
     const auto found = std::find_if(signatures.begin(), signatures.end(),
                                     [&](const Signature& each) { return each.name == fetch; });
     if (found != signatures.end() && !found->outputs.empty()) {

@@ -24,7 +24,6 @@ constexpr std::uint32_t kVersion = 1, kMetaGraph = 2;
 
 /// Protobuf's own limit.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
-constexpr std::string_view kDefaultSignature = "serving_default";
 
 /// The fields of a message as far as they can be read: a file cut short still shows its kind.
 template <typename See>
@@ -155,33 +154,34 @@ bool front_may_be_saved_model(std::string_view front) {
          number == kMetaGraphTag && frontend::take_varint(front, number) && number > front.size();
 }
 
-void read_signature(std::string_view bytes, const WireSource& source,
-                    std::vector<std::string_view>& outputs) {
-  for (WireReader reader(bytes, source); reader.next();) {
-    constexpr std::uint32_t kOutputs = 2, kName = 1, kCooSparse = 4;
-    if (!reader.is_bytes(kOutputs)) continue;
-    for (WireReader info(read_pair(reader.payload(), source).value, source); info.next();) {
-      if (info.is_bytes(kName)) outputs.push_back(info.payload());
+Signature read_signature(const NamePair& entry, const WireSource& source) {
+  constexpr std::uint32_t kInputs = 1, kOutputs = 2, kName = 1, kCooSparse = 4;
+  Signature signature;
+  signature.name = entry.key;
+  for (WireReader reader(entry.value, source); reader.next();) {
+    if (!reader.is_bytes(kOutputs) && !reader.is_bytes(kInputs)) continue;
+    const NamePair tensor = read_pair(reader.payload(), source);
+    for (WireReader info(tensor.value, source); info.next();) {
+      if (reader.field() == kInputs) {
+        if (info.is_bytes(kName)) signature.inputs.push_back({tensor.key, info.payload()});
+        continue;
+      }
+      if (info.is_bytes(kName)) signature.outputs.push_back(info.payload());
       if (info.is_bytes(kCooSparse)) {
         for (WireReader part(info.payload(), source); part.next();) {
-          if (part.type() == WireType::bytes) outputs.push_back(part.payload());
+          if (part.type() == WireType::bytes) signature.outputs.push_back(part.payload());
         }
       }
     }
   }
+  return signature;
 }
 
-/// Signatures are ways to call one model, and exporters write the same one under several names: of
-/// many the default one counts. The one that initialises a model is no part of its step.
+/// The one that initialises a model is no part of its step.
 void read_signatures(const std::vector<NamePair>& signatures, const WireSource& source,
                      MetaInfo& meta) {
-  const bool has_default =
-      std::any_of(signatures.begin(), signatures.end(),
-                  [](const NamePair& entry) { return entry.key == kDefaultSignature; });
   for (const NamePair& entry : signatures) {
-    const bool counts =
-        has_default ? entry.key == kDefaultSignature : entry.key.substr(0, 2) != "__";
-    if (counts) read_signature(entry.value, source, meta.outputs);
+    if (entry.key.substr(0, 2) != "__") meta.signatures.push_back(read_signature(entry, source));
   }
 }
 
@@ -360,28 +360,6 @@ std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path,
       break;
   }
   return file;
-}
-
-std::vector<Signature> signatures_of(const ModelFile& file) {
-  std::vector<Signature> signatures;
-  const auto read = [&](std::string_view meta_graph) {
-    for (WireReader reader(meta_graph, file.source); reader.next();) {
-      if (!reader.is_bytes(meta_field::kSignature)) continue;
-      const NamePair entry = read_pair(reader.payload(), file.source);
-      if (entry.key.substr(0, 2) == "__") continue;
-      Signature& signature = signatures.emplace_back();
-      signature.name = entry.key;
-      read_signature(entry.value, file.source, signature.outputs);
-    }
-  };
-  if (file.kind == MessageKind::meta_graph) read(file.bytes);
-  int index = 0;
-  for (WireReader reader(file.bytes, file.source);
-       file.kind == MessageKind::saved_model && reader.next();) {
-    if (!reader.is_bytes(saved_model_field::kMetaGraph)) continue;
-    if (index++ == file.meta_graph) read(reader.payload());
-  }
-  return signatures;
 }
 
 bool looks_like_tensorflow(const std::filesystem::path& path) {

@@ -16,11 +16,18 @@ namespace berth::tf_frontend {
 
 enum class MessageKind : std::uint8_t { graph, meta_graph, saved_model };
 
+/// A way to call a model.
+struct Signature {
+  std::string_view name;
+  std::vector<NamePair> inputs;           ///< the callers' names, and the tensors, as "name:port"
+  std::vector<std::string_view> outputs;  ///< tensors, as "name:port"
+};
+
 /// The content of a MetaGraphDef besides its graph.
 struct MetaInfo {
   std::vector<std::string_view> tags;
   std::vector<std::string_view> train_ops;  ///< the collection of that name
-  std::vector<std::string_view> outputs;    ///< tensors of the serving signatures, as "name:port"
+  std::vector<Signature> signatures;        ///< all but those that initialise the model
   std::string_view restore_op;              ///< gives the variables what was saved; empty: none
   std::vector<OpDef> ops;                   ///< the ops it uses, as their makers declared them
 };
@@ -34,15 +41,6 @@ struct ModelFile : FileBytes {
   MetaInfo meta;
   std::vector<std::string> notes;
 };
-
-/// A way to call a model.
-struct Signature {
-  std::string_view name;
-  std::vector<std::string_view> outputs;  ///< tensors, as "name:port"
-};
-
-/// All signatures of the graph that was chosen but those that initialise the model.
-[[nodiscard]] std::vector<Signature> signatures_of(const ModelFile& file);
 
 /// Reads a file or a SavedModel's folder. If a SavedModel has several graphs, the one with these `tags` ("serve+gpu")
 /// is taken; otherwise the one that has the most of the `fetches` as nodes or signatures, and of several the usual one:

@@ -59,6 +59,91 @@ TEST_CASE("by default the training step is loaded") {
   }
 }
 
+TEST_CASE(
+    "what waits for the train op and changes more variables is of the step, and nothing else is") {
+  const std::string text =
+      "graph_def { " + kTraining + node("mean", "VariableV2", "", kVariable) +
+      node("average", "Assign", "mean w/read ^update", kFloats) + node("all", "NoOp", "^average") +
+      node("shown", "Identity", "y ^update", kFloats) +
+      " } collection_def { key: 'train_op' value { node_list { value: 'update' } } }";
+  const LoadedModel model = load_bytes(text);
+  CHECK(model.graph->find_op("average").has_value());
+  CHECK(model.graph->find_op("all").has_value());
+  CHECK_FALSE(model.graph->find_op("shown").has_value());
+  CHECK(model.notes.front() ==
+        "the step is 'all', which runs the train op 'update' and changes 1 more variable; name the "
+        "train op as a fetch to leave them out");
+  LoadOptions options;
+  options.fetches = {"update"};
+  CHECK_FALSE(load_bytes(text, options).graph->find_op("average").has_value());
+}
+
+namespace {
+
+/// A SavedModel whose signatures call functions: 'serving_default' one that computes, `names` one that
+/// subtracts from a variable by a function of its own.
+std::string calls(const std::vector<std::string>& names) {
+  const std::string resource = attr("dtype", "type: DT_RESOURCE");
+  const auto call = [](const std::string& name, const std::string& function) {
+    return node(name, "StatefulPartitionedCall", name + "_x",
+                attr("Tin", "list { type: DT_FLOAT }") + attr("Tout", "list { type: DT_FLOAT }") +
+                    attr("f", "func { name: '" + function + "' }"));
+  };
+  const auto function = [](const std::string& name, const std::string& nodes,
+                           const std::string& result) {
+    return " function { signature { name: '" + name +
+           "' input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } } " +
+           nodes + " ret { key: 'r' value: '" + result + "' } }";
+  };
+  const auto inner = [](const std::string& text) {
+    std::string renamed = text;
+    for (std::size_t at = 0; (at = renamed.find("node {", at)) != std::string::npos; at += 10) {
+      renamed.replace(at, 6, "node_def {");
+    }
+    return renamed;
+  };
+  const auto signature = [](const std::string& key, const std::string& node) {
+    return " signature_def { key: '" + key + "' value { inputs { key: 'ids' value { name: '" +
+           node + "_x:0' } } outputs { key: 'out' value { name: '" + node + ":0' } } } }";
+  };
+  std::string nodes = placeholder("serve_x", {-1, 4}) + call("serve", "compute");
+  std::string signatures = signature("serving_default", "serve");
+  for (const std::string& name : names) {
+    nodes += placeholder(name + "_x", {-1, 4}) + call(name, "step");
+    signatures += signature(name, name);
+  }
+  const std::string handle =
+      node("v", "VarHandleOp", "", attr("dtype", "type: DT_FLOAT") + shape("shape", {4, 4}));
+  return "graph_def { " + nodes + " library { " +
+         function("compute", inner(node("y", "Relu", "a", kFloats)), "y:activations:0") +
+         function("step",
+                  inner(node("z", "StatefulPartitionedCall", "a",
+                             attr("Tin", "list { type: DT_FLOAT }") +
+                                 attr("Tout", "list { type: DT_FLOAT }") +
+                                 attr("f", "func { name: 'inside' }"))),
+                  "z:output:0") +
+         function(
+             "inside",
+             inner(handle + node("d", "MatMul", "a a", kFloats + attr("transpose_a", "b: true")) +
+                   node("u", "AssignSubVariableOp", "v:resource:0 d:product:0",
+                        attr("dtype", "type: DT_FLOAT")) +
+                   node("y", "Tanh", "a ^u", kFloats)),
+             "y:y:0") +
+         " } }" + signatures;
+}
+
+}  // namespace
+
+TEST_CASE("the signature that updates variables is the step, where it is the only one") {
+  CHECK(load_bytes(calls({"train"})).notes.front() ==
+        "the step is the signature 'train' (updates variables); others are 'serving_default': name "
+        "one as a fetch");
+  CHECK(load_bytes(calls({})).notes.front() == "the step is the signature 'serving_default'");
+  CHECK(load_bytes(calls({"first", "second"})).notes.front() ==
+        "the step is the signature 'serving_default'; others are 'first' (updates variables), "
+        "'second' (updates variables): name one as a fetch");
+}
+
 TEST_CASE("without a step, what a signature gives, or else all that is no bookkeeping") {
   const std::string inference =
       placeholder("x", {2}) + node("a", "Relu", "x", kFloats) + node("b", "Tanh", "x", kFloats);
