@@ -130,9 +130,10 @@ std::int64_t Bindings::trips_or_one(const std::string& loop) {
 }
 
 void Bindings::finish(std::vector<std::string>& notes) const {
-  const auto names = [](const std::set<std::string>& set) {
-    return set.empty() ? std::string("none")
-                       : list_names(std::vector<std::string>(set.begin(), set.end()));
+  const auto names = [&](const std::set<std::string>& set) {
+    std::vector<std::string> list;
+    for (const std::string& name : set) list.push_back(names_ ? names_->shown(name) : name);
+    return list.empty() ? std::string("none") : list_names(list);
   };
   for (const auto& [name, size] : options_.dims) {
     if (used_.count(name) > 0) continue;

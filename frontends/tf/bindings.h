@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/frontend.h"
+#include "tf/input_names.h"
 #include "tf/value.h"
 
 namespace berth::tf_frontend {
@@ -20,6 +21,9 @@ namespace berth::tf_frontend {
 class Bindings {
  public:
   explicit Bindings(const LoadOptions& options, const std::string& file);
+
+  /// Messages add the names that callers have for inputs; the options have those of nodes.
+  void show(const InputNames& names) noexcept { names_ = &names; }
 
   /// Inputs whose first dimension is `stated` have the user's batch in its place.
   void replace_batch(std::int64_t stated) noexcept { stated_batch_ = stated; }
@@ -47,6 +51,7 @@ class Bindings {
 
   std::string file_;
   const LoadOptions& options_;
+  const InputNames* names_ = nullptr;
   std::optional<std::int64_t> batch_, stated_batch_;
   int weakness_of_batch_ = 0;
   SettledSizes sizes_;

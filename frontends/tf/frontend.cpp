@@ -19,6 +19,7 @@
 #include "tf/fetches.h"
 #include "tf/graph_maker.h"
 #include "tf/inference.h"
+#include "tf/input_names.h"
 #include "tf/measured_costs.h"
 #include "tf/model_file.h"
 #include "tf/program.h"
@@ -278,16 +279,16 @@ struct TensorFlowFrontend::Known {
 
 namespace {
 
-std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options,
+std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& asked,
                               std::shared_ptr<const TensorFlowFrontend::Known>& known) {
   auto reading = std::make_unique<Reading>();
-  const bool again = known != nullptr && known->model == model && known->fetches == options.fetches;
+  const bool again = known != nullptr && known->model == model && known->fetches == asked.fetches;
   if (again) {
     reading->file = known->file;
     reading->graph = known->graph;
     reading->fixed = known->fixed;
   } else {
-    reading->file = read_model_file(model, options.fetches);
+    reading->file = read_model_file(model, asked.fetches);
     reading->graph = std::make_shared<GraphDef>();
     read_graph_def(reading->file->graph, reading->file->source, *reading->graph);
   }
@@ -297,9 +298,12 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   Library& library = *reading->library;
   std::vector<std::string>& notes = reading->notes;
   notes = file.notes;
-  Selection selection = select(library, file.meta, fetches_of(file, graph, options.fetches));
+  Selection selection = select(library, file.meta, fetches_of(file, graph, asked.fetches));
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
+  const InputNames input_names(file.meta, graph, selection.needed);
+  const LoadOptions options = input_names.in_nodes(asked);
   Bindings bindings(options, file.source.file);
+  bindings.show(input_names);
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
   InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules,
                            options.experts.value_or(LoadOptions::Experts())};

@@ -144,6 +144,26 @@ TEST_CASE("the signature that updates variables is the step, where it is the onl
         "'second' (updates variables): name one as a fetch");
 }
 
+TEST_CASE("inputs of a signature go by its names, too") {
+  LoadOptions options;
+  options.fetches = {"serving_default"};
+  for (const char* const name : {"ids", "serve_x"}) {
+    CAPTURE(name);
+    options.shapes = {{name, {3, 4}}};
+    const auto graph = load_bytes(calls({"train"}), options).graph;
+    CHECK(graph->shape(graph->outputs(*graph->find_op("serve_x"))[0])[0] == 3);
+  }
+  options.shapes.clear();
+  options.dims = {{"ids/0", 5}};
+  const auto graph = load_bytes(calls({"train"}), options).graph;
+  CHECK(graph->shape(graph->outputs(*graph->find_op("serve_x"))[0])[0] == 5);
+  options.dims.clear();
+  options.shapes = {{"ides", {3, 4}}};
+  expect_error(ErrorCode::invalid_argument,
+               {"no input and no tensor is named 'ides'", "ids (serve_x)"},
+               [&] { load_bytes(calls({}), options); });
+}
+
 TEST_CASE("without a step, what a signature gives, or else all that is no bookkeeping") {
   const std::string inference =
       placeholder("x", {2}) + node("a", "Relu", "x", kFloats) + node("b", "Tanh", "x", kFloats);
