@@ -433,10 +433,20 @@ void TensorFlowFrontend::write_replicas(const std::filesystem::path& model,
   const std::unique_ptr<Reading> reading = read(model, at_batch, known_);
   const Selection selection = select(*reading->library, reading->file->meta,
                                      fetches_of(*reading->file, *reading->graph, at_batch.fetches));
-  const std::string content =
+  std::string content =
       replicated_graph({*reading->file, *reading->library, selection, reading->program,
                         reading->fixed, graph, training, shares, cluster, placement});
-  write_file(output, output.extension() == ".gz" ? gzip(content) : content);
+  const bool compressed = output.extension() == ".gz";
+  // TensorFlow reads a file of this name as a MetaGraphDef.
+  if ((compressed ? output.stem() : output).extension() == ".meta") {
+    constexpr std::uint32_t kInfo = 1, kGraph = 2, kTags = 4;
+    std::string info, meta;
+    frontend::append_bytes_field(info, kTags, "train");
+    frontend::append_bytes_field(meta, kInfo, info);
+    frontend::append_bytes_field(meta, kGraph, content);
+    content = std::move(meta);
+  }
+  write_file(output, compressed ? gzip(content) : content);
 }
 
 bool TensorFlowFrontend::claims_costs(const std::filesystem::path& costs) const {

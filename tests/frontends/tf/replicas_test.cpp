@@ -23,7 +23,8 @@ namespace {
 /// A written file.
 class Written {
  public:
-  Written(const std::string& text, const std::vector<std::int64_t>& shares) {
+  Written(const std::string& text, const std::vector<std::int64_t>& shares,
+          const std::string& name = "replicas.pb") {
     const auto model = folder_ / "model.pbtxt";
     write_file(model, text);
     std::int64_t batch = 0;
@@ -34,11 +35,12 @@ class Written {
     const Training training = study_training(*whole, *load(batch / 2), batch);
     const Placement placement(static_cast<std::size_t>(whole->op_count()) * shares.size(), 1);
     frontend.write_replicas(model, options(batch), *whole, training, shares,
-                            *Cluster::preset("k80x4"), placement, folder_ / "replicas.pb");
-    file_ = read_model_file(folder_ / "replicas.pb", {}, {});
+                            *Cluster::preset("k80x4"), placement, folder_ / name);
+    file_ = read_model_file(folder_ / name, {}, {});
     read_graph_def(file_->graph, file_->source, definition_);
     for (const NodeDef& node : definition_.nodes()) nodes_[std::string(node.name)] = &node;
   }
+  MessageKind kind() const { return file_->kind; }
   bool has(const std::string& name) const { return nodes_.contains(name); }
   const NodeDef& at(const std::string& name) const {
     REQUIRE_MESSAGE(has(name), name);
@@ -115,6 +117,16 @@ TEST_CASE("a sum over the batch is the sum of the replicas', and a mean counts b
       {5, 3});
   CHECK(mean.inputs("reduce/0") == Names{"replica_0/reduce/0", "replica_1/reduce/0"});
   CHECK(mean.numbers<float>("replica_0/reduce/weight_1") == std::vector<float>{0.625F});
+}
+
+TEST_CASE("a file that is named as a MetaGraphDef is one") {
+  const std::string text = step("", "x", -1) + kTrain;
+  CHECK(Written(text, {5, 3}).kind() == MessageKind::graph);
+  for (const char* const name : {"replicas.meta", "replicas.meta.gz"}) {
+    const Written written(text, {5, 3}, name);
+    CHECK(written.kind() == MessageKind::meta_graph);
+    CHECK(written.inputs("reduce/0") == Names{"replica_0/sum", "replica_1/sum"});
+  }
 }
 
 TEST_CASE("shares weigh gradients in the gradients' own precision") {
