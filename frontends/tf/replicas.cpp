@@ -74,7 +74,9 @@ class Writer {
       const Node& node = source.program.nodes[i];
       if (node.call != 0 || node.def == nullptr) {
         refuse(cat("node '", readable(node.name),
-                   "' is in a function; export the graph with its calls inlined"));
+                   "' is in a function; write the function's own graph, in which calls of it are "
+                   "inlined, and give that file: "
+                   "f.get_concrete_function(..).graph.as_graph_def(add_shapes=True)"));
       }
       node_of_[index_.at(node.name)] = static_cast<NodeId>(i);
     }
