@@ -103,7 +103,7 @@ struct Executor::Impl final : public CopySink {
   void receive(DeviceId device, std::uint32_t message, const Parcel& parcel);
   void make_ready(Step::Lane& lane, std::uint32_t op);
   void execute(DeviceId device, Step::Lane& lane, std::uint32_t op);
-  void call(DeviceId device, Step::Lane& lane, std::uint32_t op, std::span<const Value> inputs,
+  void call(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
             std::span<Value> outputs);
   void end_op(Step::Lane& lane, std::uint32_t op);
   void send(std::uint32_t op);
@@ -384,7 +384,7 @@ void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op
       inputs[k] = *parameter;
     }
   }
-  call(device, lane, op, inputs, outputs);
+  call(device, op, inputs, outputs);
   times.end_us = now_us();
 
   step_->executed_[op] = device;
@@ -404,8 +404,8 @@ void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op
   end_op(lane, op);
 }
 
-void Executor::Impl::call(DeviceId device, Step::Lane&, std::uint32_t op,
-                          std::span<const Value> inputs, std::span<Value> outputs) {
+void Executor::Impl::call(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
+                          std::span<Value> outputs) {
   const auto id = static_cast<std::size_t>(step_->plan().op[op]);
   KernelContext& context = contexts_[static_cast<std::size_t>(device)];
   context.seed = mixed_seed(inputs_->seed, id);

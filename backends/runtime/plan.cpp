@@ -64,17 +64,16 @@ class PlanMaker {
     plan_.incoming.assign(devices_, 0);
   }
 
-  std::uint32_t add_slot(TensorId tensor) {
-    plan_.tensor_of.push_back(tensor);
+  std::uint32_t add_slot() {
     plan_.holders.push_back(0);
-    return static_cast<std::uint32_t>(plan_.tensor_of.size()) - 1;
+    return static_cast<std::uint32_t>(plan_.holders.size()) - 1;
   }
 
   void number_home_slots() {
     plan_.home_slot.assign(at(graph_.tensor_count()), kNone);
     for (const OpId op : plan_.op) {
       for (const TensorId tensor : graph_.outputs(op)) {
-        plan_.home_slot[at(tensor)] = add_slot(tensor);
+        plan_.home_slot[at(tensor)] = add_slot();
       }
     }
   }
@@ -149,7 +148,7 @@ class PlanMaker {
         ++plan_.incoming[d];
         if (message.tensor == kNoTensor) continue;
         message.src_slot = plan_.home_slot[at(message.tensor)];
-        message.dst_slot = add_slot(message.tensor);
+        message.dst_slot = add_slot();
         ++plan_.holders[message.src_slot];
         copies_[d].emplace_back(message.tensor, message.dst_slot);
       }

@@ -54,7 +54,6 @@ struct Plan {
   std::vector<Message> messages;
   std::vector<std::uint32_t> incoming;   ///< by device: how many messages it receives
   std::vector<std::uint32_t> holders;    ///< by slot: local readers and sends
-  std::vector<TensorId> tensor_of;       ///< by slot
   std::vector<std::uint32_t> home_slot;  ///< by tensor; kNone for parameters
 
   struct Resident {

@@ -53,10 +53,6 @@ inline constexpr std::int64_t kInF32 = -1;
 /// runtime::widened. Each output has the type of the input that `like` names, or kInF32; those beyond `like` have that
 /// of the first input of real numbers.
 [[nodiscard]] Kernel widened(Kernel kernel, std::vector<std::int64_t> like = {});
-template <KernelMaker make>
-[[nodiscard]] Kernel make_widened(const KernelRequest& request) {
-  return widened(make(request));
-}
 
 template <auto function>
 [[nodiscard]] Kernel make_unary(const KernelRequest& /*request*/) {
