@@ -10,7 +10,7 @@
 
 #include "berth/error.h"
 #include "runtime/branches.h"
-#include "runtime/tensors.h"
+#include "runtime/values.h"
 
 namespace berth::runtime {
 namespace {
@@ -23,7 +23,7 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t with) {
   return z ^ (z >> 31);
 }
 
-std::string describe(const Value& value) {
+std::string kind_of(const Value& value) {
   if (!value.present()) return "absent";
   if (value.structure != nullptr) {
     switch (value.structure->kind) {
@@ -45,11 +45,11 @@ std::string describe(const Value& value) {
 }
 
 // "Float[2,3], absent, sequence of 2": for messages.
-std::string describe(std::span<const Value> values) {
+std::string kinds_of(std::span<const Value> values) {
   std::string text;
   for (const Value& value : values) {
     if (!text.empty()) text += ", ";
-    text += describe(value);
+    text += kind_of(value);
   }
   return text;
 }
@@ -60,21 +60,7 @@ std::string named(const Instruction& instruction) {
 
 Error failure(ErrorCode code, const Instruction& instruction, std::span<const Value> inputs,
               const std::string& what) {
-  return {code, named(instruction) + " with " + describe(inputs) + ": " + what};
-}
-
-Value on_device(const TensorContent& content, at::Device device) {
-  Value value;
-  if (content.dtype == DType::string) {
-    auto text = std::make_shared<Structure>();
-    text->kind = Structure::Kind::text;
-    text->texts = content.texts;
-    text->dims = content.shape;
-    value.structure = std::move(text);
-  } else {
-    value.tensor = make_tensor(content).to(device);
-  }
-  return value;
+  return {code, named(instruction) + " with " + kinds_of(inputs) + ": " + what};
 }
 
 }  // namespace
@@ -154,7 +140,7 @@ Sequence::Sequence(const KernelRequest& owner, const Body& body) {
   Slots slots(slot_count_);
   for (const ValueId id : body.inputs) inputs_.push_back(slots.of(id));
   for (const auto& [id, content] : body.constants) {
-    constants_.emplace_back(slots.of(id), on_device(content, at::kCPU));
+    constants_.emplace_back(slots.of(id), value_of(content));
   }
   std::size_t position = 0;
   for (const auto* ids : {&owner.instruction.inputs, &owner.instruction.captured}) {

@@ -216,14 +216,8 @@ const Value& DeviceSession::host_parameter(TensorId tensor) {
   if (!content) {
     value = draw_parameter(*program_->graph, tensor,
                            mixed_seed(seed_, static_cast<std::uint64_t>(tensor)));
-  } else if (content->dtype == DType::string) {
-    auto text = std::make_shared<Structure>();
-    text->kind = Structure::Kind::text;
-    text->texts = content->texts;
-    text->dims = content->shape;
-    value.structure = std::move(text);
   } else {
-    value.tensor = make_tensor(*content);
+    value = value_of(*content);
   }
   return value;
 }

@@ -67,20 +67,15 @@ std::vector<std::int64_t> shape_of(const Graph& graph, TensorId tensor) {
   return {shape.begin(), shape.end()};
 }
 
-Value empty_text(const std::vector<std::int64_t>& shape) {
-  auto text = std::make_shared<Structure>();
-  text->kind = Structure::Kind::text;
-  text->dims = shape;
-  text->texts.resize(static_cast<std::size_t>(element_count(shape)));
-  return {{}, std::move(text)};
-}
-
 /// Uniform in [low, high) for real types, 0 or 1 for others. The same on any number of threads:
 /// one generator draws in order.
 Value draw(const Graph& graph, TensorId tensor, std::uint64_t seed, double low, double high) {
   const std::vector<std::int64_t> shape = shape_of(graph, tensor);
   const DType dtype = graph.dtype(tensor);
-  if (dtype == DType::string) return empty_text(shape);
+  if (dtype == DType::string) {
+    return text_value(std::vector<std::string>(static_cast<std::size_t>(element_count(shape))),
+                      shape);
+  }
   const at::ScalarType type = scalar_type(dtype == DType::unknown ? DType::f32 : dtype);
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   if (at::isFloatingType(type) || at::isComplexType(type)) {
@@ -112,6 +107,19 @@ Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed) {
       1.0, static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, outputs)));
   const double reach = std::sqrt(3 / inputs);  // a uniform distribution's deviation is reach/sqrt 3
   return draw(graph, tensor, seed, -reach, reach);
+}
+
+Value text_value(std::vector<std::string> texts, std::vector<std::int64_t> dims) {
+  auto text = std::make_shared<Structure>();
+  text->kind = Structure::Kind::text;
+  text->texts = std::move(texts);
+  text->dims = std::move(dims);
+  return {{}, std::move(text)};
+}
+
+Value value_of(const TensorContent& content) {
+  if (content.dtype == DType::string) return text_value(content.texts, content.shape);
+  return {make_tensor(content), nullptr};
 }
 
 std::int64_t value_bytes(const Value& value) {

@@ -1,4 +1,4 @@
-// Values besides those that kernels compute: drawn ones, copies, and descriptions.
+// Values besides those that kernels compute: those of a file, drawn ones, copies, and descriptions.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "berth/graph.h"
 #include "berth/sdk/program.h"
@@ -25,6 +26,12 @@ namespace berth::runtime {
 /// they may be variances. Matrices and kernels are uniform with the deviation 1 / sqrt(elements per
 /// output), so that activations neither vanish nor overflow in deep models.
 [[nodiscard]] Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed);
+
+/// Text of a shape, row-major.
+[[nodiscard]] Value text_value(std::vector<std::string> texts, std::vector<std::int64_t> dims = {});
+
+/// Text, or a tensor on the host, made and refused as `make_tensor` does.
+[[nodiscard]] Value value_of(const TensorContent& content);
 
 /// Bytes of all its tensors.
 [[nodiscard]] std::int64_t value_bytes(const Value& value);

@@ -15,6 +15,7 @@
 #include "cuda/backend.h"
 #include "cuda/cuda_runtime.h"
 #include "runtime/session.h"
+#include "runtime/values.h"
 #include "support/expect_error.h"
 
 namespace berth::test {
@@ -269,10 +270,7 @@ OpId add_forms(TestProgram& program) {
         list->sequence.push_back({table.slice(1, 0, 6, 2), nullptr});
         list->sequence.push_back({at::ones({1}).expand({3}), nullptr});
         list->sequence.push_back({at::empty({0}), nullptr});
-        auto text = std::make_shared<runtime::Structure>();
-        text->kind = runtime::Structure::Kind::text;
-        text->texts = {"a word"};
-        list->sequence.push_back({{}, std::move(text)});
+        list->sequence.push_back(runtime::text_value({"a word"}));
         outputs[0].structure = std::move(list);
       });
   const auto pass = [](KernelContext&, std::span<const Value> inputs, std::span<Value> outputs) {

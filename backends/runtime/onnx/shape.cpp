@@ -9,27 +9,10 @@
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/tensors.h"
+#include "runtime/values.h"
 
 namespace berth::runtime::onnx {
 namespace {
-
-std::shared_ptr<Structure> text_of(std::vector<std::string> texts, Ints dims) {
-  auto made = std::make_shared<Structure>();
-  made->kind = Structure::Kind::text;
-  made->texts = std::move(texts);
-  made->dims = std::move(dims);
-  return made;
-}
-
-Value value_of(const TensorContent& content, at::Device device) {
-  Value value;
-  if (content.dtype == DType::string) {
-    value.structure = text_of(content.texts, content.shape);
-  } else {
-    value.tensor = make_tensor(content).to(device);
-  }
-  return value;
-}
 
 Kernel make_shape(const KernelRequest& request) {
   const std::int64_t start = int_attribute(request.instruction, "start", 0);
@@ -60,7 +43,7 @@ Kernel make_size(const KernelRequest& /*request*/) {
 Kernel make_constant(const KernelRequest& request) {
   const auto* const content = request.instruction.attribute<TensorContent>("value");
   if (content == nullptr) throw Error(ErrorCode::unsupported, "it states no value");
-  const Value value = value_of(*content, at::kCPU);
+  const Value value = value_of(*content);
   return [value](KernelContext& context, Inputs, Outputs out) {
     out[0] = value;
     if (value.tensor.defined()) out[0].tensor = value.tensor.to(context.device);
@@ -123,9 +106,7 @@ Value to_text(const Tensor& x) {
   std::vector<std::string> texts;
   const bool is_float = x.scalar_type() != at::kDouble;
   for (const double number : numbers_of(x)) texts.push_back(text_of_number(number, is_float));
-  Value value;
-  value.structure = text_of(std::move(texts), x.sizes().vec());
-  return value;
+  return text_value(std::move(texts), x.sizes().vec());
 }
 
 Tensor from_text(const Structure& text, at::ScalarType type, at::Device device) {

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "berth/error.h"
-#include "runtime/tensors.h"
 #include "runtime/tf/support.h"
+#include "runtime/values.h"
 
 namespace berth::runtime::tf {
 namespace {
@@ -48,18 +48,12 @@ Kernel make_constant(const KernelRequest& request) {
     throw Error(ErrorCode::unsupported,
                 "its value is not in the file; export the model with its constants");
   }
-  if (content->dtype == DType::string) {
-    auto structure = std::make_shared<Structure>();
-    structure->kind = Structure::Kind::text;
-    structure->texts = content->texts;
-    structure->dims = content->shape;
-    return [structure](KernelContext&, Inputs, Outputs out) { out[0].structure = structure; };
+  const Value value = value_of(*content);
+  if (value.structure != nullptr || at::isIntegralType(value.tensor.scalar_type(), false)) {
+    return [value](KernelContext&, Inputs, Outputs out) { out[0] = value; };
   }
-  const Tensor tensor = make_tensor(*content);
-  if (at::isIntegralType(tensor.scalar_type(), false)) {
-    return [tensor](KernelContext&, Inputs, Outputs out) { out[0].tensor = tensor; };
-  }
-  return [copies = std::make_shared<Copies>(tensor)](KernelContext& context, Inputs, Outputs out) {
+  return [copies = std::make_shared<Copies>(value.tensor)](KernelContext& context, Inputs,
+                                                           Outputs out) {
     out[0].tensor = copies->on(context.device);
   };
 }

@@ -32,16 +32,9 @@ Kernel make_element(const KernelRequest& request) {
   };
 }
 
-Value text_value(const std::string& text) {
-  auto structure = std::make_shared<Structure>();
-  structure->kind = Structure::Kind::text;
-  structure->texts = {text};
-  return {{}, std::move(structure)};
-}
-
 /// Nobody looks into it.
 Kernel make_handle(const KernelRequest& request) {
-  return [handle = text_value(request.instruction.name)](KernelContext&, Inputs, Outputs out) {
+  return [handle = text_value({request.instruction.name})](KernelContext&, Inputs, Outputs out) {
     out[0] = handle;
   };
 }
@@ -75,15 +68,15 @@ void set_size(KernelContext& context, const StackNames& names, std::int64_t size
 }
 
 Kernel make_stack(const KernelRequest& request) {
-  return
-      [handle = text_value(request.instruction.name)](KernelContext& context, Inputs, Outputs out) {
-        out[0] = handle;
-        const StackNames names({&out[0], 1});
-        for (std::int64_t at = size_of(context, names); at-- > 0;) {
-          context.state->variables.erase(names.element(at));
-        }
-        set_size(context, names, 0);
-      };
+  return [handle = text_value({request.instruction.name})](KernelContext& context, Inputs,
+                                                           Outputs out) {
+    out[0] = handle;
+    const StackNames names({&out[0], 1});
+    for (std::int64_t at = size_of(context, names); at-- > 0;) {
+      context.state->variables.erase(names.element(at));
+    }
+    set_size(context, names, 0);
+  };
 }
 
 /// (handle, element)

@@ -16,6 +16,7 @@
 #include "runtime/interpreter.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/tensors.h"
+#include "runtime/values.h"
 
 namespace berth::test {
 namespace {
@@ -88,17 +89,7 @@ CpuModel::CpuModel(const std::filesystem::path& model,
           .program;
   state_->sequence = std::make_unique<runtime::Sequence>(*state_->program, runtime::onnx_kernels());
   for (const auto& content : state_->program->parameters) {
-    Value value;
-    if (content && content->dtype == DType::string) {
-      auto text = std::make_shared<Structure>();
-      text->kind = Structure::Kind::text;
-      text->texts = content->texts;
-      text->dims = content->shape;
-      value.structure = std::move(text);
-    } else if (content) {
-      value.tensor = runtime::make_tensor(*content);
-    }
-    state_->parameters.push_back(std::move(value));
+    state_->parameters.push_back(content ? runtime::value_of(*content) : Value());
   }
 }
 
@@ -144,11 +135,8 @@ void CpuModel::draw_weights(std::uint64_t seed) {
 Value value_of(const onnx::TensorProto& tensor) {
   const auto info = onnx_frontend::tensor_info(onnx_frontend::type_of_tensor(tensor));
   if (info.dtype == DType::string) {
-    auto text = std::make_shared<Structure>();
-    text->kind = Structure::Kind::text;
-    text->texts.assign(tensor.string_data().begin(), tensor.string_data().end());
-    text->dims = info.shape;
-    return {{}, std::move(text)};
+    return runtime::text_value({tensor.string_data().begin(), tensor.string_data().end()},
+                               info.shape);
   }
   TensorContent content;
   content.dtype = info.dtype;
