@@ -108,10 +108,9 @@ CpuBackend::CpuBackend(const Options& options) : CpuBackend(Setup(options)) {}
 CpuBackend::CpuBackend(const Setup& setup) : CpuBackend(setup, setup.cluster()) {}
 
 CpuBackend::CpuBackend(const Setup& setup, const std::shared_ptr<const Cluster>& cluster)
-    : DeviceBackend(cluster, std::make_unique<CpuRuntime>(*cluster, setup.machine.cores,
-                                                          setup.threads, setup.link)),
-      description_(setup.description()),
-      fingerprint_(setup.fingerprint()),
-      notes_(setup.notes()) {}
+    : DeviceBackend(
+          cluster,
+          std::make_unique<CpuRuntime>(*cluster, setup.machine.cores, setup.threads, setup.link),
+          {setup.description(), setup.fingerprint(), setup.notes()}) {}
 
 }  // namespace berth::cpu

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "berth/options.h"
 #include "runtime/device_backend.h"
@@ -27,18 +26,10 @@ class CpuBackend final : public runtime::DeviceBackend {
  public:
   explicit CpuBackend(const Options& options);
 
-  std::string description() const override { return description_; }
-  std::string fingerprint() const override { return fingerprint_; }
-  std::vector<std::string> notes() const override { return notes_; }
-
  private:
   struct Setup;
   explicit CpuBackend(const Setup& setup);
   CpuBackend(const Setup& setup, const std::shared_ptr<const Cluster>& cluster);
-
-  std::string description_;
-  std::string fingerprint_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace berth::cpu

@@ -149,9 +149,7 @@ CudaBackend::CudaBackend(const Options& options, std::shared_ptr<Calls> calls)
 
 CudaBackend::CudaBackend(const Setup& setup)
     : DeviceBackend(setup.cluster,
-                    std::make_unique<CudaRuntime>(*setup.cluster, setup.gpu_of, setup.calls)),
-      description_(setup.description()),
-      fingerprint_(setup.fingerprint()),
-      notes_(setup.notes()) {}
+                    std::make_unique<CudaRuntime>(*setup.cluster, setup.gpu_of, setup.calls),
+                    {setup.description(), setup.fingerprint(), setup.notes()}) {}
 
 }  // namespace berth::cuda

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "berth/options.h"
 #include "cuda/calls.h"
@@ -28,18 +26,9 @@ class CudaBackend final : public runtime::DeviceBackend {
   /// The same on other calls.
   CudaBackend(const Options& options, std::shared_ptr<Calls> calls);
 
-  std::string description() const override { return description_; }
-  std::string fingerprint() const override { return fingerprint_; }
-  /// Says which devices share a GPU.
-  std::vector<std::string> notes() const override { return notes_; }
-
  private:
   struct Setup;
   explicit CudaBackend(const Setup& setup);
-
-  std::string description_;
-  std::string fingerprint_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace berth::cuda

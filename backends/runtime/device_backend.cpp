@@ -65,8 +65,11 @@ class LinkProbe {
 };
 
 DeviceBackend::DeviceBackend(std::shared_ptr<const Cluster> cluster,
-                             std::unique_ptr<DeviceRuntime> runtime)
-    : cluster_(std::move(cluster)), runtime_(std::move(runtime)), executor_(*runtime_, *cluster_) {}
+                             std::unique_ptr<DeviceRuntime> runtime, Facts facts)
+    : cluster_(std::move(cluster)),
+      runtime_(std::move(runtime)),
+      executor_(*runtime_, *cluster_),
+      facts_(std::move(facts)) {}
 DeviceBackend::~DeviceBackend() = default;
 
 std::vector<Obstacle> DeviceBackend::cannot_run(const Program& program) const {
