@@ -130,15 +130,6 @@ struct Row {
 };
 using Rows = std::unordered_map<std::string_view, Row>;
 
-template <typename Visit>
-void for_each_word(std::string_view text, const Visit& visit) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    visit(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 constexpr std::uint32_t bit(DType dtype) {
   return std::uint32_t{1} << static_cast<std::uint32_t>(dtype);
 }

@@ -147,11 +147,7 @@ using Names = std::unordered_set<std::string_view>;
 
 Names split(std::string_view text) {
   Names names;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) names.insert(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for_each_word(text, [&names](std::string_view name) { names.insert(name); });
   return names;
 }
 

@@ -85,12 +85,9 @@ Table make_tf_table() {
       entry.info.fold = row.fold;
       entry.info.dtype_of = tf::dtype_of;
       set_work(entry, row.work);
-      std::string_view rest = row.outputs;
-      while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(' '), rest.size());
-        entry.info.outputs.push_back(parse_output(rest.substr(0, end)));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
+      for_each_word(row.outputs, [&entry](std::string_view output) {
+        entry.info.outputs.push_back(parse_output(output));
+      });
       add(table, row.type, std::move(entry));
     }
   }

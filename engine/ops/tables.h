@@ -1,6 +1,7 @@
 // The tables of op types, one per family and dialect; a type is one row.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,16 @@ namespace berth::ops {
 
 /// Whether the runtime of the dialect has a kernel of the type for processors and none for GPUs.
 [[nodiscard]] bool lacks_gpu_kernel(std::string_view dialect, std::string_view type);
+
+/// Calls `visit` with each word of a list that is separated by blanks.
+template <typename Visit>
+void for_each_word(std::string_view list, const Visit& visit) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (end > 0) visit(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+}
 
 namespace tf {
 

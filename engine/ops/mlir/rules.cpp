@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "berth/support/text.h"
 #include "ops/formulas.h"
 
 namespace berth::ops::mlir {
@@ -53,215 +54,142 @@ constexpr WorkRule kPooling{pooled, OpClass::pooling};
 constexpr WorkRule kWindow{pooled_by_attribute, OpClass::pooling};
 constexpr WorkRule kDot{dot_general, OpClass::matmul};
 
-struct Row {
-  std::string_view type;
-  WorkRule work;
-};
-
-constexpr Row kNamed[] = {
-    {"arith.constant", kSource},
-    {"arith.select", elementwise(1)},
-    {"bufferization.alloc_tensor", kSource},
-    {"bufferization.clone", copies()},
-    {"bufferization.materialize_in_destination", copies()},
-    {"bufferization.to_buffer", kView},
-    {"bufferization.to_memref", kView},
-    {"bufferization.to_tensor", kView},
-    {"builtin.unrealized_conversion_cast", kView},
-    {"chlo.constant_like", writes()},
-    {"chlo.top_k", {with_body, OpClass::other}},
-    {"iree_linalg_ext.attention", {fused_attention, OpClass::attention}},
-    {"linalg.batch_matmul", kMatmul},
-    {"linalg.batch_matmul_transpose_a", {matmul_transposed, OpClass::matmul}},
-    {"linalg.batch_matmul_transpose_b", kMatmul},
-    {"linalg.batch_matvec", {batched_vectors, OpClass::matmul}},
-    {"linalg.batch_mmt4d", {tiled_matmul, OpClass::matmul}},
-    {"linalg.batch_reduce_matmul", {reduced_matmul, OpClass::matmul}},
-    {"linalg.batch_vecmat", {batched_vectors, OpClass::matmul}},
-    {"linalg.broadcast", copies()},
-    {"linalg.contract", {contraction, OpClass::matmul}},
-    {"linalg.conv_1d", convolution(window_alone)},
-    {"linalg.conv_1d_ncw_fcw", convolution(features_first)},
-    {"linalg.conv_1d_nwc_wcf", convolution(features_last)},
-    {"linalg.conv_2d", convolution(window_alone)},
-    {"linalg.conv_2d_nchw_fchw", convolution(features_first)},
-    {"linalg.conv_2d_nchw_fchw_q", convolution(features_first)},
-    {"linalg.conv_2d_ngchw_fgchw", convolution(groups_second)},
-    {"linalg.conv_2d_ngchw_gfchw", convolution(groups_first)},
-    {"linalg.conv_2d_ngchw_gfchw_q", convolution(groups_first)},
-    {"linalg.conv_2d_nhwc_fhwc", convolution(channels_last)},
-    {"linalg.conv_2d_nhwc_fhwc_q", convolution(channels_last)},
-    {"linalg.conv_2d_nhwc_hwcf", convolution(features_last)},
-    {"linalg.conv_2d_nhwc_hwcf_q", convolution(features_last)},
-    {"linalg.conv_2d_nhwgc_gfhwc", convolution(groups_channels_last)},
-    {"linalg.conv_2d_nhwgc_gfhwc_q", convolution(groups_channels_last)},
-    {"linalg.conv_3d", convolution(window_alone)},
-    {"linalg.conv_3d_ncdhw_fcdhw", convolution(features_first)},
-    {"linalg.conv_3d_ndhwc_dhwcf", convolution(features_last)},
-    {"linalg.conv_3d_ndhwc_dhwcf_q", convolution(features_last)},
-    {"linalg.depthwise_conv_1d_ncw_cw", kDepthwiseFirst},
-    {"linalg.depthwise_conv_1d_nwc_wc", kDepthwise},
-    {"linalg.depthwise_conv_1d_nwc_wcm", kDepthwise},
-    {"linalg.depthwise_conv_2d_nchw_chw", kDepthwiseFirst},
-    {"linalg.depthwise_conv_2d_nhwc_hwc", kDepthwise},
-    {"linalg.depthwise_conv_2d_nhwc_hwc_q", kDepthwise},
-    {"linalg.depthwise_conv_2d_nhwc_hwcm", kDepthwise},
-    {"linalg.depthwise_conv_2d_nhwc_hwcm_q", kDepthwise},
-    {"linalg.depthwise_conv_3d_ncdhw_cdhw", kDepthwiseFirst},
-    {"linalg.depthwise_conv_3d_ndhwc_dhwc", kDepthwise},
-    {"linalg.depthwise_conv_3d_ndhwc_dhwcm", kDepthwise},
-    {"linalg.dot", kMatmul},
-    {"linalg.elementwise", kBody},
-    {"linalg.elemwise_binary", elementwise(1)},
-    {"linalg.elemwise_unary", elementwise(kExp)},
-    {"linalg.fill", writes()},
-    {"linalg.fill_rng_2d", {filled, OpClass::elementwise, 20}},
-    {"linalg.generic", {general, OpClass::elementwise}},
-    {"linalg.map", kBody},
-    {"linalg.matmul", kMatmul},
-    {"linalg.matmul_transpose_a", {matmul_transposed, OpClass::matmul}},
-    {"linalg.matmul_transpose_b", kMatmul},
-    {"linalg.matvec", kMatmul},
-    {"linalg.mmt4d", {tiled_matmul, OpClass::matmul}},
-    {"linalg.pack", copies()},
-    {"linalg.pooling_nchw_max", kPooling},
-    {"linalg.pooling_nchw_sum", kPooling},
-    {"linalg.pooling_ncw_max", kPooling},
-    {"linalg.pooling_ncw_sum", kPooling},
-    {"linalg.pooling_ndhwc_max", kPooling},
-    {"linalg.pooling_ndhwc_min", kPooling},
-    {"linalg.pooling_ndhwc_sum", kPooling},
-    {"linalg.pooling_nhwc_max", kPooling},
-    {"linalg.pooling_nhwc_max_unsigned", kPooling},
-    {"linalg.pooling_nhwc_min", kPooling},
-    {"linalg.pooling_nhwc_min_unsigned", kPooling},
-    {"linalg.pooling_nhwc_sum", kPooling},
-    {"linalg.pooling_nwc_max", kPooling},
-    {"linalg.pooling_nwc_min", kPooling},
-    {"linalg.pooling_nwc_sum", kPooling},
-    {"linalg.quantized_batch_matmul", kMatmul},
-    {"linalg.quantized_matmul", kMatmul},
-    {"linalg.reduce", kReducing},
-    {"linalg.softmax", elementwise(kExp + 5)},
-    {"linalg.transpose", copies()},
-    {"linalg.unpack", copies()},
-    {"linalg.vecmat", kMatmul},
-    {"memref.alloc", kSource},
-    {"memref.alloca", kSource},
-    {"memref.cast", kView},
-    {"memref.collapse_shape", kView},
-    {"memref.copy", copies()},
-    {"memref.dealloc", kControl},
-    {"memref.dim", kSource},
-    {"memref.expand_shape", kView},
-    {"memref.get_global", kSource},
-    {"memref.memory_space_cast", kView},
-    {"memref.reinterpret_cast", kView},
-    {"memref.reshape", kView},
-    {"memref.subview", kView},
-    {"memref.transpose", kView},
-    {"memref.view", kView},
-    {"onnx.Dim", kShapes},
-    {"onnx.NoValue", kSource},
-    {"stablehlo.batch_norm_grad", normalization(10)},
-    {"stablehlo.batch_norm_inference", normalization(4)},
-    {"stablehlo.batch_norm_training", normalization(8)},
-    {"stablehlo.bitcast_convert", kView},
-    {"stablehlo.broadcast_in_dim", copies()},
-    {"stablehlo.cholesky", cubic(1.0 / 3)},
-    {"stablehlo.concatenate", copies()},
-    {"stablehlo.constant", kSource},
-    {"stablehlo.convolution", convolution(by_attributes)},
-    {"stablehlo.dot", kDot},
-    {"stablehlo.dot_general", kDot},
-    {"stablehlo.dynamic_broadcast_in_dim", copies()},
-    {"stablehlo.dynamic_conv", convolution(by_attributes)},
-    {"stablehlo.dynamic_gather", gathers()},
-    {"stablehlo.dynamic_iota", writes()},
-    {"stablehlo.dynamic_pad", copies()},
-    {"stablehlo.dynamic_reshape", kView},
-    {"stablehlo.dynamic_slice", gathers()},
-    {"stablehlo.dynamic_update_slice", updates<0, 1>()},
-    {"stablehlo.einsum", {einsum, OpClass::matmul}},
-    {"stablehlo.fft", {fourier, OpClass::other}},
-    {"stablehlo.gather", gathers()},
-    {"stablehlo.get_dimension_size", kSource},
-    {"stablehlo.get_tuple_element", kView},
-    {"stablehlo.iota", writes()},
-    {"stablehlo.map", kBody},
-    {"stablehlo.optimization_barrier", kView},
-    {"stablehlo.pad", copies()},
-    {"stablehlo.real_dynamic_slice", gathers()},
-    {"stablehlo.reduce", kReducing},
-    {"stablehlo.reduce_window", {with_body, OpClass::pooling}},
-    {"stablehlo.reshape", kView},
-    {"stablehlo.reverse", copies()},
-    {"stablehlo.rng", generates(20)},
-    {"stablehlo.rng_bit_generator", generates(20)},
-    {"stablehlo.scatter", {scattered, OpClass::data_movement, 0, {}, /*in_place=*/true}},
-    {"stablehlo.select_and_scatter", {with_body, OpClass::pooling}},
-    {"stablehlo.set_dimension_size", kView},
-    {"stablehlo.slice", gathers()},
-    {"stablehlo.sort", {with_body, OpClass::other}},
-    {"stablehlo.torch_index_select", gathers()},
-    {"stablehlo.transpose", copies()},
-    {"stablehlo.triangular_solve", {triangular_solve, OpClass::matmul}},
-    {"stablehlo.tuple", kView},
-    {"tensor.bitcast", kView},
-    {"tensor.cast", kView},
-    {"tensor.collapse_shape", kView},
-    {"tensor.concat", copies()},
-    {"tensor.dim", kSource},
-    {"tensor.empty", kSource},
-    {"tensor.expand_shape", kView},
-    {"tensor.extract", gathers()},
-    {"tensor.extract_slice", gathers()},
-    {"tensor.from_elements", writes()},
-    {"tensor.gather", gathers()},
-    {"tensor.generate", kBody},
-    {"tensor.insert", updates<1, 0>()},
-    {"tensor.insert_slice", updates<1, 0>()},
-    {"tensor.pack", copies()},
-    {"tensor.pad", copies()},
-    {"tensor.parallel_insert_slice", updates<1, 0>()},
-    {"tensor.reshape", kView},
-    {"tensor.scatter", updates<1, 0>()},
-    {"tensor.splat", writes()},
-    {"tensor.unpack", copies()},
-    {"torch_c.from_builtin_tensor", kView},
-    {"torch_c.to_builtin_tensor", kView},
-    {"tosa.argmax", reduction(1)},
-    {"tosa.avg_pool2d", kWindow},
-    {"tosa.concat", copies()},
-    {"tosa.const", kSource},
-    {"tosa.const_shape", kSource},
-    {"tosa.conv2d", convolution(channels_last)},
-    {"tosa.conv3d", convolution(channels_last)},
-    {"tosa.depthwise_conv2d", kDepthwise},
-    {"tosa.fft2d", {image_fourier, OpClass::other}},
-    {"tosa.fully_connected", kMatmul},
-    {"tosa.gather", gathers()},
-    {"tosa.identity", kView},
-    {"tosa.matmul", kMatmul},
-    {"tosa.max_pool2d", kWindow},
-    {"tosa.pad", copies()},
-    {"tosa.reduce_all", reduction(1)},
-    {"tosa.reduce_any", reduction(1)},
-    {"tosa.reduce_max", reduction(1)},
-    {"tosa.reduce_min", reduction(1)},
-    {"tosa.reduce_prod", reduction(1)},
-    {"tosa.reduce_product", reduction(1)},
-    {"tosa.reduce_sum", reduction(1)},
-    {"tosa.reshape", kView},
-    {"tosa.resize", elementwise(8)},
-    {"tosa.reverse", copies()},
-    {"tosa.rfft2d", {image_fourier, OpClass::other}},
-    {"tosa.scatter", updates<0, 2>()},
-    {"tosa.slice", gathers()},
-    {"tosa.table", elementwise(1)},
-    {"tosa.tile", copies()},
-    {"tosa.transpose", copies()},
-    {"tosa.transpose_conv2d", convolution(transposed_last)},
+constexpr Family kFamilies[] = {
+    {kSource,
+     "arith.constant bufferization.alloc_tensor memref.alloc memref.alloca memref.dim "
+     "memref.get_global onnx.NoValue stablehlo.constant stablehlo.get_dimension_size tensor.dim "
+     "tensor.empty tosa.const tosa.const_shape"},
+    {kView,
+     "bufferization.to_buffer bufferization.to_memref bufferization.to_tensor "
+     "builtin.unrealized_conversion_cast memref.cast memref.collapse_shape memref.expand_shape "
+     "memref.memory_space_cast memref.reinterpret_cast memref.reshape memref.subview "
+     "memref.transpose memref.view stablehlo.bitcast_convert stablehlo.dynamic_reshape "
+     "stablehlo.get_tuple_element stablehlo.optimization_barrier stablehlo.reshape "
+     "stablehlo.set_dimension_size stablehlo.tuple tensor.bitcast tensor.cast "
+     "tensor.collapse_shape tensor.expand_shape tensor.reshape torch_c.from_builtin_tensor "
+     "torch_c.to_builtin_tensor tosa.identity tosa.reshape"},
+    {kControl, "memref.dealloc"},
+    {kShapes, "onnx.Dim"},
+    {copies(),
+     "bufferization.clone bufferization.materialize_in_destination linalg.broadcast linalg.pack "
+     "linalg.transpose linalg.unpack memref.copy stablehlo.broadcast_in_dim stablehlo.concatenate "
+     "stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_pad stablehlo.pad stablehlo.reverse "
+     "stablehlo.transpose tensor.concat tensor.pack tensor.pad tensor.unpack tosa.concat tosa.pad "
+     "tosa.reverse tosa.tile tosa.transpose"},
+    {writes(),
+     "chlo.constant_like linalg.fill stablehlo.dynamic_iota stablehlo.iota tensor.from_elements "
+     "tensor.splat"},
+    {gathers(),
+     "stablehlo.dynamic_gather stablehlo.dynamic_slice stablehlo.gather "
+     "stablehlo.real_dynamic_slice stablehlo.slice stablehlo.torch_index_select tensor.extract "
+     "tensor.extract_slice tensor.gather tosa.gather tosa.slice"},
+    {updates<0, 1>(), "stablehlo.dynamic_update_slice"},
+    {{scattered, OpClass::data_movement, 0, {}, /*in_place=*/true}, "stablehlo.scatter"},
+    {updates<1, 0>(),
+     "tensor.insert tensor.insert_slice tensor.parallel_insert_slice tensor.scatter"},
+    {updates<0, 2>(), "tosa.scatter"},
+    {kMatmul,
+     "linalg.batch_matmul linalg.batch_matmul_transpose_b linalg.dot linalg.matmul "
+     "linalg.matmul_transpose_b linalg.matvec linalg.quantized_batch_matmul "
+     "linalg.quantized_matmul linalg.vecmat tosa.fully_connected tosa.matmul"},
+    {{matmul_transposed, OpClass::matmul},
+     "linalg.batch_matmul_transpose_a linalg.matmul_transpose_a"},
+    {{batched_vectors, OpClass::matmul}, "linalg.batch_matvec linalg.batch_vecmat"},
+    {{tiled_matmul, OpClass::matmul}, "linalg.batch_mmt4d linalg.mmt4d"},
+    {{reduced_matmul, OpClass::matmul}, "linalg.batch_reduce_matmul"},
+    {{contraction, OpClass::matmul}, "linalg.contract"},
+    {cubic(1.0 / 3), "stablehlo.cholesky"},
+    {kDot, "stablehlo.dot stablehlo.dot_general"},
+    {{einsum, OpClass::matmul}, "stablehlo.einsum"},
+    {{triangular_solve, OpClass::matmul}, "stablehlo.triangular_solve"},
+    {convolution(window_alone), "linalg.conv_1d linalg.conv_2d linalg.conv_3d"},
+    {convolution(features_first),
+     "linalg.conv_1d_ncw_fcw linalg.conv_2d_nchw_fchw linalg.conv_2d_nchw_fchw_q "
+     "linalg.conv_3d_ncdhw_fcdhw"},
+    {convolution(features_last),
+     "linalg.conv_1d_nwc_wcf linalg.conv_2d_nhwc_hwcf linalg.conv_2d_nhwc_hwcf_q "
+     "linalg.conv_3d_ndhwc_dhwcf linalg.conv_3d_ndhwc_dhwcf_q"},
+    {convolution(groups_second), "linalg.conv_2d_ngchw_fgchw"},
+    {convolution(groups_first), "linalg.conv_2d_ngchw_gfchw linalg.conv_2d_ngchw_gfchw_q"},
+    {convolution(channels_last),
+     "linalg.conv_2d_nhwc_fhwc linalg.conv_2d_nhwc_fhwc_q tosa.conv2d tosa.conv3d"},
+    {convolution(groups_channels_last), "linalg.conv_2d_nhwgc_gfhwc linalg.conv_2d_nhwgc_gfhwc_q"},
+    {convolution(by_attributes), "stablehlo.convolution stablehlo.dynamic_conv"},
+    {convolution(transposed_last), "tosa.transpose_conv2d"},
+    {kDepthwiseFirst,
+     "linalg.depthwise_conv_1d_ncw_cw linalg.depthwise_conv_2d_nchw_chw "
+     "linalg.depthwise_conv_3d_ncdhw_cdhw"},
+    {kDepthwise,
+     "linalg.depthwise_conv_1d_nwc_wc linalg.depthwise_conv_1d_nwc_wcm "
+     "linalg.depthwise_conv_2d_nhwc_hwc linalg.depthwise_conv_2d_nhwc_hwc_q "
+     "linalg.depthwise_conv_2d_nhwc_hwcm linalg.depthwise_conv_2d_nhwc_hwcm_q "
+     "linalg.depthwise_conv_3d_ndhwc_dhwc linalg.depthwise_conv_3d_ndhwc_dhwcm "
+     "tosa.depthwise_conv2d"},
+    {kPooling,
+     "linalg.pooling_nchw_max linalg.pooling_nchw_sum linalg.pooling_ncw_max "
+     "linalg.pooling_ncw_sum linalg.pooling_ndhwc_max linalg.pooling_ndhwc_min "
+     "linalg.pooling_ndhwc_sum linalg.pooling_nhwc_max linalg.pooling_nhwc_max_unsigned "
+     "linalg.pooling_nhwc_min linalg.pooling_nhwc_min_unsigned linalg.pooling_nhwc_sum "
+     "linalg.pooling_nwc_max linalg.pooling_nwc_min linalg.pooling_nwc_sum"},
+    {{with_body, OpClass::pooling}, "stablehlo.reduce_window stablehlo.select_and_scatter"},
+    {kWindow, "tosa.avg_pool2d tosa.max_pool2d"},
+    {{with_body, OpClass::other}, "chlo.top_k stablehlo.sort"},
+    {kBody, "linalg.elementwise linalg.map stablehlo.map tensor.generate"},
+    {{fused_attention, OpClass::attention}, "iree_linalg_ext.attention"},
+    {{general, OpClass::elementwise}, "linalg.generic"},
+    {kReducing, "linalg.reduce stablehlo.reduce"},
+    {{filled, OpClass::elementwise, 20}, "linalg.fill_rng_2d"},
+    {elementwise(kExp + 5), "linalg.softmax"},
+    {normalization(10), "stablehlo.batch_norm_grad"},
+    {normalization(4), "stablehlo.batch_norm_inference"},
+    {normalization(8), "stablehlo.batch_norm_training"},
+    {{fourier, OpClass::other}, "stablehlo.fft"},
+    {generates(20), "stablehlo.rng stablehlo.rng_bit_generator"},
+    {reduction(1),
+     "tosa.argmax tosa.reduce_all tosa.reduce_any tosa.reduce_max tosa.reduce_min "
+     "tosa.reduce_prod tosa.reduce_product tosa.reduce_sum"},
+    {{image_fourier, OpClass::other}, "tosa.fft2d tosa.rfft2d"},
+    {elementwise(8), "tosa.resize"},
+    {elementwise(1),
+     "arith.addf arith.addi arith.addui_extended arith.andi arith.bitcast arith.ceildivsi "
+     "arith.ceildivui arith.cmpf arith.cmpi arith.divf arith.divsi arith.divui arith.extf "
+     "arith.extsi arith.extui arith.floordivsi arith.fptosi arith.fptoui arith.index_cast "
+     "arith.index_castui arith.maximumf arith.maxnumf arith.maxsi arith.maxui arith.minimumf "
+     "arith.minnumf arith.minsi arith.minui arith.mulf arith.muli arith.mulsi_extended "
+     "arith.mului_extended arith.negf arith.ori arith.remf arith.remsi arith.remui arith.select "
+     "arith.shli arith.shrsi arith.shrui arith.sitofp arith.subf arith.subi arith.truncf "
+     "arith.trunci arith.uitofp arith.xori chlo.conj chlo.is_inf chlo.is_neg_inf chlo.is_pos_inf "
+     "chlo.next_after chlo.square linalg.abs linalg.add linalg.ceil linalg.copy linalg.div "
+     "linalg.div_unsigned linalg.elemwise_binary linalg.floor linalg.max linalg.min linalg.mul "
+     "linalg.negf linalg.reciprocal linalg.round linalg.select linalg.square linalg.sub math.absf "
+     "math.absi math.ceil math.clampf math.copysign math.ctlz math.ctpop math.cttz math.floor "
+     "math.fma math.isfinite math.isinf math.isnan math.isnormal math.round math.roundeven "
+     "math.trunc stablehlo.abs stablehlo.add stablehlo.and stablehlo.ceil stablehlo.clamp "
+     "stablehlo.compare stablehlo.complex stablehlo.convert stablehlo.count_leading_zeros "
+     "stablehlo.divide stablehlo.floor stablehlo.imag stablehlo.is_finite stablehlo.maximum "
+     "stablehlo.minimum stablehlo.multiply stablehlo.negate stablehlo.not stablehlo.or "
+     "stablehlo.popcnt stablehlo.real stablehlo.reduce_precision stablehlo.remainder "
+     "stablehlo.round_nearest_afz stablehlo.round_nearest_even stablehlo.select "
+     "stablehlo.shift_left stablehlo.shift_right_arithmetic stablehlo.shift_right_logical "
+     "stablehlo.sign stablehlo.subtract stablehlo.uniform_dequantize stablehlo.uniform_quantize "
+     "stablehlo.xor tosa.abs tosa.add tosa.arithmetic_right_shift tosa.bitwise_and "
+     "tosa.bitwise_not tosa.bitwise_or tosa.bitwise_xor tosa.cast tosa.ceil tosa.clamp tosa.clz "
+     "tosa.equal tosa.floor tosa.greater tosa.greater_equal tosa.int_div tosa.intdiv "
+     "tosa.logical_and tosa.logical_left_shift tosa.logical_not tosa.logical_or "
+     "tosa.logical_right_shift tosa.logical_xor tosa.maximum tosa.minimum tosa.mul tosa.negate "
+     "tosa.reciprocal tosa.rescale tosa.select tosa.sub tosa.table"},
+    {elementwise(kExp),
+     "chlo.acos chlo.acosh chlo.asin chlo.asinh chlo.atan chlo.atanh chlo.bessel_i1e chlo.cosh "
+     "chlo.digamma chlo.erf chlo.erf_inv chlo.erfc chlo.lgamma chlo.polygamma chlo.sinh chlo.tan "
+     "chlo.zeta linalg.elemwise_unary linalg.erf linalg.exp linalg.log linalg.powf linalg.rsqrt "
+     "linalg.sqrt linalg.tanh math.acos math.acosh math.asin math.asinh math.atan math.atan2 "
+     "math.atanh math.cbrt math.cos math.cosh math.erf math.erfc math.exp math.exp2 math.expm1 "
+     "math.fpowi math.ipowi math.log math.log10 math.log1p math.log2 math.powf math.rsqrt "
+     "math.sin math.sincos math.sinh math.sqrt math.tan math.tanh stablehlo.atan2 stablehlo.cbrt "
+     "stablehlo.cosine stablehlo.exponential stablehlo.exponential_minus_one stablehlo.log "
+     "stablehlo.log_plus_one stablehlo.logistic stablehlo.power stablehlo.rsqrt stablehlo.sine "
+     "stablehlo.sqrt stablehlo.tan stablehlo.tanh tosa.cos tosa.erf tosa.exp tosa.log tosa.pow "
+     "tosa.rsqrt tosa.sigmoid tosa.sin tosa.tanh"},
 };
 
 }  // namespace
@@ -305,14 +233,18 @@ Estimate with_body(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1), moved_bytes(op));
 }
 
+void add_rows(std::vector<NamedWork>& rows, std::span<const Family> families,
+              std::string_view front) {
+  for (const Family& family : families) {
+    for_each_word(family.types, [&](std::string_view type) {
+      rows.push_back({cat(front, type), family.work});
+    });
+  }
+}
+
 std::vector<NamedWork> all_ops() {
   std::vector<NamedWork> rows = torch_ops();
-  const auto add = [&rows](std::string_view type, const WorkRule& work) {
-    rows.push_back({std::string(type), work});
-  };
-  for (const Row& row : kNamed) add(row.type, row.work);
-  for (const std::string_view type : simple_ops()) add(type, elementwise(1));
-  for (const std::string_view type : polynomial_ops()) add(type, elementwise(kExp));
+  add_rows(rows, kFamilies);
   return rows;
 }
 

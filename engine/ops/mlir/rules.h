@@ -107,9 +107,14 @@ inline constexpr WorkRule kDepthwiseFirst{depthwise_first, OpClass::depthwise_co
 
 // --- Tables ---------------------------------------------------------------------------------------
 
-/// Element by element: those that are one operation, and those that are a polynomial.
-[[nodiscard]] std::span<const std::string_view> simple_ops();
-[[nodiscard]] std::span<const std::string_view> polynomial_ops();
+/// Types that share a rule.
+struct Family {
+  WorkRule work;
+  std::string_view types;  ///< separated by blanks
+};
+/// A row for each of their types, with `front` before its name.
+void add_rows(std::vector<NamedWork>& rows, std::span<const Family> families,
+              std::string_view front = {});
 
 [[nodiscard]] std::vector<NamedWork> torch_ops();
 /// The type as torch_ops() has it; empty if it is none of torch-mlir's.

@@ -64,12 +64,8 @@ Estimate recurrent(const OpView& op, const WorkRule& rule) {
 constexpr WorkRule kPooling{pooled_by_attribute, OpClass::pooling};
 constexpr WorkRule kSum{product_and_sum, OpClass::matmul};
 
-struct Family {
-  WorkRule work;
-  std::string_view types;  ///< separated by blanks, each behind "torch.aten."
-};
-
-constexpr Family kFamilies[] = {
+/// Each behind "torch.aten.".
+constexpr Family kAten[] = {
     {kMatmul, "mm bmm matmul linear mv dot vdot _int_mm _scaled_mm"},
     {kSum, "addmm baddbmm addmv"},
     {{sum_of_products, OpClass::matmul}, "addbmm"},
@@ -151,13 +147,7 @@ Estimate fused_attention(const OpView& op, const WorkRule& rule) {
 
 std::vector<NamedWork> torch_ops() {
   std::vector<NamedWork> rows;
-  for (const Family& family : kFamilies) {
-    for (std::string_view rest = family.types; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      rows.push_back({std::string(kFront) + std::string(rest.substr(0, end)), family.work});
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  add_rows(rows, kAten, kFront);
   for (const std::string_view front : kCompiled) rows.push_back({std::string(front), kSource});
   return rows;
 }
