@@ -150,4 +150,14 @@ Estimate cubic(const OpView& op, const WorkRule& rule) {
                        all_bytes(op));
 }
 
+Estimate triangular(const OpView& op, const WorkRule& rule) {
+  return make_estimate(op, rule, op.output(0).elements() * op.input(0).dim(-1), all_bytes(op));
+}
+
+Estimate suppressed(const OpView& op, const WorkRule& rule) {
+  const double scores = op.input(1).elements();
+  return make_estimate(op, rule, rule.flops * scores + selection_flops(scores, scores),
+                       all_bytes(op));
+}
+
 }  // namespace berth::ops::work

@@ -97,6 +97,11 @@ EstimateFunction einsum;  ///< attribute "equation"
 /// number that is drawn.
 EstimateFunction drawn;
 EstimateFunction cubic;  ///< rule.flops n^3 for each matrix of n columns of the first input
+/// A triangle [.., n, n] and right sides [.., n, k]: n multiply-adds for two of their elements.
+EstimateFunction triangular;
+/// Boxes, then scores: the scores are sorted, and each candidate is compared with those kept so far, of which the
+/// graph does not know how many there will be; rule.flops for each score.
+EstimateFunction suppressed;
 
 }  // namespace work
 
@@ -156,5 +161,8 @@ template <std::size_t Update>
   return {work::cubic, OpClass::matmul, flops};
 }
 inline constexpr WorkRule kFactorisation = cubic(2.0 / 3);
+inline constexpr WorkRule kTriangular{work::triangular, OpClass::matmul};
+/// The best of overlapping boxes; the overlap of two takes 16 operations.
+inline constexpr WorkRule kSuppression{work::suppressed, OpClass::reduction, 16};
 
 }  // namespace berth::ops

@@ -92,11 +92,6 @@ Estimate reduced_matmul(const OpView& op, const WorkRule& rule) {
   return product(op, rule, inner, 1, 1);
 }
 
-Estimate triangular_solve(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, op.output(0).elements() * op.input(0).dim(-1),
-                             work::all_bytes(op));
-}
-
 Estimate fourier(const OpView& op, const WorkRule& rule) {
   const bool inverse = is_complex(op.input(0));
   const bool real = inverse != is_complex(op.output(0));

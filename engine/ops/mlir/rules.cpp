@@ -101,7 +101,7 @@ constexpr Family kFamilies[] = {
     {cubic(1.0 / 3), "stablehlo.cholesky"},
     {kDot, "stablehlo.dot stablehlo.dot_general"},
     {{einsum, OpClass::matmul}, "stablehlo.einsum"},
-    {{triangular_solve, OpClass::matmul}, "stablehlo.triangular_solve"},
+    {kTriangular, "stablehlo.triangular_solve"},
     {convolution(window_alone), "linalg.conv_1d linalg.conv_2d linalg.conv_3d"},
     {convolution(features_first),
      "linalg.conv_1d_ncw_fcw linalg.conv_2d_nchw_fchw linalg.conv_2d_nchw_fchw_q "

@@ -70,10 +70,9 @@ EstimateFunction dot_general;   ///< which dimensions meet is in the attributes
 EstimateFunction einsum;        ///< attribute "equation"
 EstimateFunction contraction;   ///< attribute "inner"
 EstimateFunction tiled_matmul;  ///< (.., m, k, m0, k0) with (.., n, k, n0, k0)
-EstimateFunction reduced_matmul;    ///< sums over batches too
-EstimateFunction triangular_solve;  ///< a triangle of (n, n) under each column
-EstimateFunction fourier;        ///< attribute "fft_length"; without it, along the last dimension
-EstimateFunction image_fourier;  ///< over the last two dimensions; complex numbers are two tensors
+EstimateFunction reduced_matmul;  ///< sums over batches too
+EstimateFunction fourier;         ///< attribute "fft_length"; without it, along the last dimension
+EstimateFunction image_fourier;   ///< over the last two dimensions; complex numbers are two tensors
 
 inline constexpr WorkRule kMatmul{matmul, OpClass::matmul};
 

@@ -9,11 +9,6 @@ constexpr double kExp = kTranscendentalFlops;
 
 constexpr WorkRule kSum{work::per_operand, OpClass::elementwise, 1};
 
-void to_bool(OpContext& op) {
-  op.set_like(0, 0);
-  op.out(0).type = kBool;
-}
-
 void compare(OpContext& op) {
   rule::broadcast_all(op);
   op.out(0).type = kBool;
@@ -124,8 +119,8 @@ constexpr Row kOps[] = {
     {"HardSigmoid", rule::like_first, elementwise(3)},
     {"HardSwish", rule::like_first, elementwise(3)},
     {"ImageScaler", rule::like_first, elementwise(3)},
-    {"IsInf", to_bool, elementwise(1)},
-    {"IsNaN", to_bool, elementwise(1)},
+    {"IsInf", rule::to_bool, elementwise(1)},
+    {"IsNaN", rule::to_bool, elementwise(1)},
     {"LeakyRelu", rule::like_first, elementwise(1)},
     {"Less", compare, elementwise(1), fold::less},
     {"LessOrEqual", compare, elementwise(1), fold::less_equal},
@@ -137,7 +132,7 @@ constexpr Row kOps[] = {
     {"Mod", rule::broadcast_all, elementwise(3), fold_modulo},
     {"Mul", rule::broadcast_all, elementwise(1), fold::multiply},
     {"Neg", rule::like_first, elementwise(1), fold::negative},
-    {"Not", to_bool, elementwise(1), fold::logical_not},
+    {"Not", rule::to_bool, elementwise(1), fold::logical_not},
     {"Or", rule::broadcast_all, elementwise(1), fold::logical_or},
     {"PRelu", rule::like_first, elementwise(1)},
     {"ParametricSoftplus", rule::like_first, elementwise(kExp + 2)},

@@ -111,11 +111,6 @@ void feature_vector(OpContext& op) {
 
 // --- Texts --------------------------------------------------------------------------------------
 
-void matches(OpContext& op) {
-  op.set_like(0, 0);
-  op.out(0).type = kBool;
-}
-
 /// The words of each text, as many as the longest has, and how many there are.
 void split_text(OpContext& op) {
   op.give(0, tensor_type(kString));
@@ -190,7 +185,7 @@ constexpr WorkRule kLinear{linear_work, OpClass::matmul};
 constexpr WorkRule kSupportVectors{support_vector_work, OpClass::matmul};
 
 constexpr Row kOps[] = {
-    {"RegexFullMatch", matches, copies(1)},
+    {"RegexFullMatch", rule::to_bool, copies(1)},
     {"StringConcat", rule::broadcast_all, copies()},
     {"StringNormalizer", normalize_text, copies()},
     {"StringSplit", split_text, copies()},

@@ -155,14 +155,6 @@ Estimate selection_work(const OpView& op, const WorkRule& rule) {
                              work::all_bytes(op));
 }
 
-Estimate non_max_suppression_work(const OpView& op, const WorkRule& rule) {
-  // Boxes, then scores: the scores are sorted, and each is compared with those kept so far, of
-  // which the graph does not know how many there will be.
-  const double scores = op.input(1).elements();
-  return work::make_estimate(op, rule, rule.flops * scores + selection_flops(scores, scores),
-                             work::all_bytes(op));
-}
-
 Estimate fourier_work(const OpView& op, const WorkRule& rule) {
   // 5 n log2 n per transform. The transformed length is the output's second last dimension (the
   // last one is the complex pair).
@@ -173,8 +165,6 @@ Estimate fourier_work(const OpView& op, const WorkRule& rule) {
 }
 
 constexpr WorkRule kSelection{selection_work, OpClass::reduction, 1};
-// Overlap of two boxes.
-constexpr WorkRule kSuppression{non_max_suppression_work, OpClass::reduction, 16};
 constexpr WorkRule kFourier{fourier_work, OpClass::reduction};
 
 constexpr Row kOps[] = {

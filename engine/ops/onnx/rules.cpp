@@ -15,6 +15,11 @@ void like_each(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.set_like(i, i);
 }
 
+void to_bool(OpContext& op) {
+  op.set_like(0, 0);
+  op.out(0).type = kBool;
+}
+
 void broadcast_all(OpContext& op) {
   // Before opset 7 the second operand was broadcast onto the first.
   if (op.attributes.has("broadcast")) return op.set_like(0, 0);

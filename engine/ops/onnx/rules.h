@@ -38,6 +38,7 @@ namespace rule {
 void like_first(OpContext& op);   ///< output 0 is of the type and shape of input 0
 void like_second(OpContext& op);  ///< ... of input 1
 void like_each(OpContext& op);    ///< every output like its input
+void to_bool(OpContext& op);      ///< like_first, of truth values
 void broadcast_all(OpContext& op);
 void reduce(OpContext& op);       ///< attribute or input 1: axes; keepdims
 void concatenate(OpContext& op);  ///< attribute: axis

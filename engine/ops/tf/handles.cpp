@@ -1,5 +1,7 @@
 #include "ops/tf/handles.h"
 
+#include <algorithm>
+
 namespace berth::ops::tf {
 
 Handle& new_handle(OpContext& op, int type, Dims dims) {
@@ -40,6 +42,15 @@ void give_element(OpContext& op, std::size_t output, const Value& element) {
 
 void read_handle(OpContext& op) {
   give_element(op, 0, element_of(op.in(0)));
+}
+
+void element_shape(OpContext& op) {
+  const Value element = element_of(op.in(0));
+  op.set(0, {element.ranked ? element.rank() : kUnknownDim});
+  if (!element.ranked) return;
+  std::vector<Number> numbers = element.dims;
+  std::replace(numbers.begin(), numbers.end(), kUnknownDim, Data::kUnknown);
+  op.set_data(0, std::move(numbers));
 }
 
 }  // namespace berth::ops::tf

@@ -15,5 +15,7 @@ void learn(const Value& handle, const Value& element);
 void give_element(OpContext& op, std::size_t output, const Value& element);
 /// Output 0 is what is behind the first input.
 void read_handle(OpContext& op);
+/// Output 0 is the shape of what is behind the first input, unknown dimensions as -1.
+void element_shape(OpContext& op);
 
 }  // namespace berth::ops::tf

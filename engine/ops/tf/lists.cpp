@@ -78,7 +78,7 @@ void tensor_array_gather(OpContext& op) {
   const Number listed = op.in(1).dim(0);
   give_rows(op, 0, element_of(op.in(0)), listed != kUnknownDim ? listed : length_of(op.in(0)));
 }
-void tensor_array_concat(OpContext& op) {
+void joined_elements(OpContext& op) {
   Value element = element_of(op.in(0));
   if (element.ranked && !element.dims.empty()) element.dims[0] = kUnknownDim;
   give_element(op, 0, element);
@@ -158,22 +158,6 @@ void list_stack(OpContext& op) {
 void list_gather(OpContext& op) {
   give_rows(op, 0, list_element(op, 2), op.in(1).dim(0));
 }
-void list_concat(OpContext& op) {
-  Value element = element_of(op.in(0));
-  if (element.ranked && !element.dims.empty()) element.dims[0] = kUnknownDim;
-  give_element(op, 0, element);
-  op.set(1, {length_of(op.in(0))});
-}
-
-/// The shape of the list's elements, unknown dimensions as -1.
-void list_element_shape(OpContext& op) {
-  const Value element = element_of(op.in(0));
-  op.set(0, {element.ranked ? element.rank() : kUnknownDim});
-  if (!element.ranked) return;
-  std::vector<Number> numbers = element.dims;
-  std::replace(numbers.begin(), numbers.end(), kUnknownDim, Data::kUnknown);
-  op.set_data(0, std::move(numbers));
-}
 
 constexpr Row kOps[] = {
     {"EmptyTensorList", "handle:=variant", list_empty, kHandle},
@@ -188,9 +172,9 @@ constexpr Row kOps[] = {
     {"TensorArray", "handle:=string", tensor_array, kHandle},
     {"TensorArrayClose", "", rule::none, kHandle},
     {"TensorArrayCloseV3", "", rule::none, kHandle},
-    {"TensorArrayConcat", "value:dtype lengths:=int64", tensor_array_concat, copies()},
-    {"TensorArrayConcatV2", "value:dtype lengths:=int64", tensor_array_concat, copies()},
-    {"TensorArrayConcatV3", "value:dtype lengths:=int64", tensor_array_concat, copies()},
+    {"TensorArrayConcat", "value:dtype lengths:=int64", joined_elements, copies()},
+    {"TensorArrayConcatV2", "value:dtype lengths:=int64", joined_elements, copies()},
+    {"TensorArrayConcatV3", "value:dtype lengths:=int64", joined_elements, copies()},
     {"TensorArrayGather", "value:dtype", tensor_array_gather, copies()},
     {"TensorArrayGatherV2", "value:dtype", tensor_array_gather, copies()},
     {"TensorArrayGatherV3", "value:dtype", tensor_array_gather, copies()},
@@ -214,9 +198,9 @@ constexpr Row kOps[] = {
     {"TensorArrayWrite", "flow_out:=float", tensor_array_write, kHandle},
     {"TensorArrayWriteV2", "flow_out:=float", tensor_array_write, kHandle},
     {"TensorArrayWriteV3", "flow_out:=float", tensor_array_write, kHandle},
-    {"TensorListConcat", "tensor:element_dtype lengths:=int64", list_concat, copies()},
-    {"TensorListConcatV2", "tensor:element_dtype lengths:=int64", list_concat, copies()},
-    {"TensorListElementShape", "element_shape:shape_type", list_element_shape, kShapes},
+    {"TensorListConcat", "tensor:element_dtype lengths:=int64", joined_elements, copies()},
+    {"TensorListConcatV2", "tensor:element_dtype lengths:=int64", joined_elements, copies()},
+    {"TensorListElementShape", "element_shape:shape_type", element_shape, kShapes},
     {"TensorListFromTensor", "output_handle:=variant", list_from_rows, copies()},
     {"TensorListGather", "values:element_dtype", list_gather, copies()},
     {"TensorListGetItem", "item:element_dtype", list_get, kHandle},

@@ -136,11 +136,6 @@ Estimate sparse_matmul_work(const OpView& op, const WorkRule& rule) {
   const double columns = op.output(0).dim(1);
   return work::make_estimate(op, rule, 2 * op.input(1).elements() * columns, work::all_bytes(op));
 }
-/// A triangle [.., n, n] and right sides [.., n, k]: n multiply-adds for two of their elements.
-Estimate triangular_work(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, op.output(0).elements() * op.input(0).dim(-1),
-                             work::all_bytes(op));
-}
 /// Matrices [.., n, n], factored, and right sides [.., n, k], solved for both triangles.
 Estimate solve_work(const OpView& op, const WorkRule& rule) {
   Estimate estimate = work::cubic(op, rule);
@@ -151,7 +146,6 @@ constexpr WorkRule kMatMul{matmul_work, OpClass::matmul};
 constexpr WorkRule kSparseMatMul{sparse_matmul_work, OpClass::matmul};
 constexpr WorkRule kEinsum{work::einsum, OpClass::matmul};
 constexpr WorkRule kSolve{solve_work, OpClass::matmul, kFactorisation.flops};
-constexpr WorkRule kTriangular{triangular_work, OpClass::matmul};
 
 // Six products and a solve of Pade's approximant, and a few squarings (Higham, SIAM J. Matrix Anal.
 // 2005).

@@ -5,8 +5,8 @@
 namespace berth::ops::tf {
 namespace {
 
-/// x [batch, in], previous cell state [batch, size], ...: seven outputs of its shape.
-void lstm_cell(OpContext& op) {
+/// x [batch, in], previous state [batch, size], ...: all outputs are of its shape.
+void cell(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     op.set(i, {op.in(0).dim(0), op.in(1).dim(1)});
   }
@@ -28,12 +28,7 @@ void lstm_block(OpContext& op) {
 void lstm_block_gradient(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.copy_shape(i, op.in(i + 1));
 }
-/// x [batch, in], previous state [batch, size].
-void gru_cell(OpContext& op) {
-  for (std::size_t i = 0; i < op.output_count(); ++i) {
-    op.set(i, {op.in(0).dim(0), op.in(1).dim(1)});
-  }
-}
+/// x, previous state, ...: the gradients of both, of the candidate, and of the two gates together.
 void gru_cell_gradient(OpContext& op) {
   op.copy_shape(0, op.in(0));
   op.copy_shape(1, op.in(1));
@@ -121,10 +116,10 @@ constexpr Row kOps[] = {
      layer(sequence_work, 1)},
     {"CudnnRNNV3", "output:T output_h:T output_c:T reserve_space:T host_reserved:=int8", cudnn_rnn,
      layer(sequence_work, 1)},
-    {"GRUBlockCell", "r:T u:T c:T h:T", gru_cell, layer(gru_cell_work, 1)},
+    {"GRUBlockCell", "r:T u:T c:T h:T", cell, layer(gru_cell_work, 1)},
     {"GRUBlockCellGrad", "d_x:T d_h_prev:T d_c_bar:T d_r_bar_u_bar:T", gru_cell_gradient,
      layer(gru_cell_work, 1)},
-    {"LSTMBlockCell", "i:T cs:T f:T o:T ci:T co:T h:T", lstm_cell, layer(cell_work, 1)},
+    {"LSTMBlockCell", "i:T cs:T f:T o:T ci:T co:T h:T", cell, layer(cell_work, 1)},
     {"LSTMBlockCellGrad", "cs_prev_grad:T dicfo:T wci_grad:T wcf_grad:T wco_grad:T",
      lstm_cell_gradient, kCellGradient},
 };

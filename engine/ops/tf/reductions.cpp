@@ -186,7 +186,6 @@ Estimate selection_work(const OpView& op, const WorkRule& rule) {
                              work::all_bytes(op));
 }
 constexpr WorkRule kSelection{selection_work, OpClass::reduction};
-/// Each pass compares about half as many as the last.
 /// data, indices, numbers of segments: each index reads a row of the data and adds it to its segment's. The
 /// gradient reads a row of what it is given and adds it to the row that the index names.
 Estimate gathered_segments(const OpView& op, const WorkRule& rule) {
@@ -199,14 +198,8 @@ Estimate gathered_segments(const OpView& op, const WorkRule& rule) {
 }
 constexpr WorkRule kGatheredSegments{gathered_segments, OpClass::reduction, 1};
 
+/// Each pass compares about half as many as the last.
 constexpr WorkRule kNthElement = reduction(2);
-/// Sorting, and each candidate compared with those kept so far: the overlap of two boxes each.
-Estimate suppression_work(const OpView& op, const WorkRule& rule) {
-  const double scores = op.input(1).elements();
-  return work::make_estimate(op, rule, rule.flops * scores + selection_flops(scores, scores),
-                             work::all_bytes(op));
-}
-constexpr WorkRule kSuppression{suppression_work, OpClass::reduction, 16};
 
 /// An addition for each value, which is input 1.
 Estimate bins_by_values(const OpView& op, const WorkRule& rule) {

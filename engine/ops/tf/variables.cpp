@@ -1,5 +1,4 @@
 // Variables, the optimizers' updates, and accumulators.
-#include <algorithm>
 #include <cmath>
 
 #include "ops/tf/handles.h"
@@ -21,14 +20,6 @@ void variable_handle(OpContext& op) {
 void assign(OpContext& op) {
   op.copy_shape(0, op.in(0));
   if (!op.in(0).ranked) op.copy_shape(0, op.in(1));
-}
-void variable_shape(OpContext& op) {
-  const Value element = element_of(op.in(0));
-  op.set(0, {element.ranked ? element.rank() : kUnknownDim});
-  if (!element.ranked) return;
-  std::vector<Number> numbers = element.dims;
-  std::replace(numbers.begin(), numbers.end(), kUnknownDim, Data::kUnknown);
-  op.set_data(0, std::move(numbers));
 }
 /// handle, indices.
 void gather_variable(OpContext& op) {
@@ -227,7 +218,7 @@ constexpr Row kOps[] = {
     {"VarHandleOp", "resource:=resource", variable_handle, kSource},
     {"VarIsInitializedOp", "is_initialized:=bool", rule::scalars, kControl},
     {"Variable", "ref:dtype", old_variable, kSource},
-    {"VariableShape", "output:out_type=int32", variable_shape, kShapes},
+    {"VariableShape", "output:out_type=int32", element_shape, kShapes},
     {"VariableV2", "ref:dtype", rule::shape_attribute, kSource},
 };
 
