@@ -49,11 +49,7 @@ struct Cuts {
   [[nodiscard]] Ints all_axes(std::size_t rank) const {
     if (has_axes) return axes;
     const std::size_t count = starts ? starts->size() : ends ? ends->size() : rank;
-    Ints all(std::in_place);
-    for (std::size_t i = 0; i < std::min(count, rank); ++i) {
-      all->push_back(static_cast<std::int64_t>(i));
-    }
-    return all;
+    return first_axes(std::min(count, rank));
   }
   [[nodiscard]] std::int64_t step(std::size_t i) const {
     return steps && i < steps->size() ? (*steps)[i] : 1;

@@ -188,11 +188,7 @@ std::optional<Pads> pads_of(const OpContext& op) {
   if (from == nullptr) return std::nullopt;
   Ints stated = attribute_or_input(op, "pads", 1);
   if (!stated && !op.has(1)) stated = op.listed("paddings");
-  Ints axes = op.integers(3);
-  if (!op.has(3)) {
-    axes.emplace();
-    for (std::size_t i = 0; i < from->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
-  }
+  const Ints axes = op.has(3) ? op.integers(3) : first_axes(from->size());
   if (!stated || !axes || stated->size() != 2 * axes->size()) return std::nullopt;
   Pads pads{std::vector<std::int64_t>(from->size(), 0), std::vector<std::int64_t>(from->size(), 0)};
   for (std::size_t i = 0; i < axes->size(); ++i) {
@@ -233,13 +229,9 @@ void center_crop_pad(OpContext& op) {
   const Dims* const from = op.shape(0);
   const Ints sizes = op.integers(1);
   if (from == nullptr) return;
-  Ints axes = op.listed("axes");
-  if (!axes) {
-    axes.emplace();
-    for (std::size_t i = 0; i < from->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
-  }
-  for (std::size_t i = 0; i < axes->size(); ++i) {
-    const auto axis = normal_axis((*axes)[i], from->size());
+  const auto axes = op.listed("axes").value_or(first_axes(from->size()));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = normal_axis(axes[i], from->size());
     if (!axis) return;
     op.out(0).dims[*axis] = sizes && i < sizes->size() ? valid_dim((*sizes)[i]) : kUnknownDim;
   }

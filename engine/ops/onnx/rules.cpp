@@ -1,5 +1,7 @@
 #include "ops/onnx/rules.h"
 
+#include <numeric>
+
 namespace berth::ops::onnx {
 namespace rule {
 
@@ -58,6 +60,12 @@ void dropout(OpContext& op) {
 }
 
 }  // namespace rule
+
+std::vector<std::int64_t> first_axes(std::size_t count) {
+  std::vector<std::int64_t> axes(count);
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  return axes;
+}
 
 std::optional<AlongAxis> along_axis_or_flat(const OpContext& op) {
   const Dims* const from = op.shape(0);

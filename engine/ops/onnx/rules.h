@@ -46,6 +46,8 @@ void dropout(OpContext& op);      ///< the mask is an output
 
 }  // namespace rule
 
+/// The first `count` dimensions.
+[[nodiscard]] std::vector<std::int64_t> first_axes(std::size_t count);
 /// Since some opset an attribute became input `i`; whichever is there counts.
 [[nodiscard]] Ints attribute_or_input(const OpContext& op, std::string_view name, std::size_t i);
 /// The shape of input 0 and the dimension that attribute axis names; without the attribute, as a
