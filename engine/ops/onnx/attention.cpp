@@ -40,11 +40,7 @@ void standard_attention(OpContext& op) {
   }
   const std::int64_t v_size = head_size(*v);
   if (flat) {
-    std::int64_t hidden = 0;
-    if (v_size == kUnknownDim || __builtin_mul_overflow(q_heads, v_size, &hidden)) {
-      hidden = kUnknownDim;
-    }
-    op.set(0, op.type_of(0), {batch, length, valid_dim(hidden)});
+    op.set(0, op.type_of(0), {batch, length, multiply_dims(q_heads, v_size)});
   } else {
     op.set(0, op.type_of(0), {batch, q_heads, length, v_size});
   }
@@ -106,11 +102,7 @@ void multi_head_attention(OpContext& op, std::size_t past_input) {
     const bool shared = op.attributes.integer("past_present_share_buffer", 0) != 0;
     total = shared ? (*past)[2] : add_dims(total, (*past)[2]);
   }
-  std::int64_t hidden = kUnknownDim;
-  if (v_size != kUnknownDim && !__builtin_mul_overflow(heads, v_size, &hidden)) {
-    hidden = valid_dim(hidden);
-  }
-  op.set(0, op.type_of(0), {batch, length, hidden});
+  op.set(0, op.type_of(0), {batch, length, multiply_dims(heads, v_size)});
   op.set(1, op.type_of(0), {batch, heads, total, head_size});
   op.set(2, op.type_of(0), {batch, heads, total, v_size});
 }
