@@ -205,6 +205,14 @@ void PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
     try {
       if (plan.format == kModel) {
         write_model(model, *frontend, outcome, output_path(plan.path));
+        // Variables and assets lie beside the file, and are found by the folder.
+        std::error_code ignored;
+        if (std::filesystem::is_directory(model, ignored)) {
+          written.advise(plan.option,
+                         fmt::format("to load it, put it in the place of the model's file "
+                                     "(saved_model.pb) in a copy of the folder {}",
+                                     model));
+        }
       } else if (plan.format == kReplicas) {
         write_target(plan.path, replicas_json(outcome));
       } else if (plan.format == kSplit) {

@@ -145,7 +145,9 @@ std::string Written::text() const {
   std::string text;
   for (const Target& target : targets_) {
     if (std::find(lost_.begin(), lost_.end(), target.option) != lost_.end()) continue;
-    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
+    const auto advice = advice_.find(target.option);
+    text += fmt::format("  wrote {} ({}){}\n", target.path.string(), target.option,
+                        advice == advice_.end() ? "" : "; " + advice->second);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,19 +55,22 @@ class Written {
   bool attempt(const std::string& option, const std::function<void()>& write);
   /// Tells that the target was not written.
   void fail(const std::string& option, const std::string& why);
+  /// Adds to the target's line in `text` what its reader has to do yet.
+  void advise(const std::string& option, std::string what) { advice_[option] = std::move(what); }
   /// The target is not whole, which was told.
   void lose(const std::string& option) { lost_.push_back(option); }
   /// Writes the trace, the drawing and the page of the step that the settings ask for.
   void write_step(const Settings& settings, const Outcome& outcome);
 
-  /// "  wrote FILE (OPTION)", a line for each that is there.
+  /// "  wrote FILE (OPTION)" and what was advised, a line for each that is there.
   [[nodiscard]] std::string text() const;
   /// 1 where a target was not written.
   [[nodiscard]] int exit_status() const { return lost_.empty() ? 0 : 1; }
 
  private:
   std::vector<Target> targets_;
-  std::vector<std::string> lost_;  ///< options
+  std::vector<std::string> lost_;              ///< options
+  std::map<std::string, std::string> advice_;  ///< by option
 };
 
 }  // namespace berth::command
