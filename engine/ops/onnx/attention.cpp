@@ -454,7 +454,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.DecoderAttention", rule::like_first, attending(decoder_attention_work)},
     {"com.microsoft.DecoderMaskedMultiHeadAttention", masked_multi_head,
      attending(multi_head_attention_work<5>)},
-    {"com.microsoft.DecoderMaskedSelfAttention", nullptr, attending(projected_attention_work)},
+    {"com.microsoft.DecoderMaskedSelfAttention", attention, attending(projected_attention_work)},
     {"com.microsoft.FlexAttention", flex_attention, attending(standard_attention_work)},
     {"com.microsoft.GatedDeltaNet", gated_delta_net, attending(gated_delta_net_work)},
     {"com.microsoft.GatedRelativePositionBias", gated_relative_position_bias,

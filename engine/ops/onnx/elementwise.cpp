@@ -59,6 +59,12 @@ void fold_modulo(OpContext& op) {
   }
 }
 
+/// angles, q, q turned, k, k turned.
+void gemma_rotary(OpContext& op) {
+  op.set_like(0, 1);
+  op.set_like(1, 3);
+}
+
 void bias_split_gelu(OpContext& op) {
   op.set_like(0, 0);
   if (op.out(0).rank() > 0) {
@@ -175,14 +181,14 @@ constexpr Row kOps[] = {
     {"com.microsoft.GatedAdd", rule::like_first, elementwise(2)},
     {"com.microsoft.Gelu", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.GeluGrad", rule::like_first, elementwise(kExp + 6)},
-    {"com.microsoft.GemmaRotaryEmbedding", nullptr, elementwise(4)},
+    {"com.microsoft.GemmaRotaryEmbedding", gemma_rotary, elementwise(4)},
     {"com.microsoft.QuickGelu", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.QuickGeluGrad", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.ReluGrad", rule::like_first, elementwise(2)},
     {"com.microsoft.RotaryEmbedding", rule::like_first, {rotated<2, 1>, OpClass::elementwise, 4}},
     {"com.microsoft.ScaledSiLU", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.SigmoidGrad", rule::like_first, elementwise(kExp + 2)},
-    {"com.microsoft.SwiGLU", nullptr, elementwise(kExp + 2)},
+    {"com.microsoft.SwiGLU", rule::like_first, elementwise(kExp + 2)},
     {"com.microsoft.TanhGrad", rule::like_first, elementwise(kExp + 2)},
 };
 

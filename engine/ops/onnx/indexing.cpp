@@ -165,6 +165,10 @@ void grid_sample(OpContext& op) {
 void gather_gradient(OpContext& op) {
   shaped_by(op, 0, op.type_of(2));
 }
+/// shape, indices, update.
+void gather_nd_gradient(OpContext& op) {
+  shaped_by(op, 0, op.type_of(2));
+}
 void slice_gradient(OpContext& op) {
   shaped_by(op, 1, op.type_of(0));
 }
@@ -185,7 +189,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.GatherElementsGrad", slice_gradient, copies()},
     {"com.microsoft.GatherGrad", gather_gradient, copies()},
     {"com.microsoft.GatherND", gather_nd, gathers()},
-    {"com.microsoft.GatherNDGrad", nullptr, copies()},
+    {"com.microsoft.GatherNDGrad", gather_nd_gradient, copies()},
     {"com.microsoft.SliceGrad", slice_gradient, copies()},
     {"com.microsoft.TorchEmbedding", torch_embedding, gathers()},
 };

@@ -122,7 +122,7 @@ constexpr Row kOps[] = {
     {"SimplifiedLayerNormalization", layer_normalization, normalization(5)},
     {"Softmax", rule::like_first, kSoftmax},
     {"SoftmaxCrossEntropyLoss", nullptr, kSoftmax},
-    {"com.microsoft.BatchNormInternal", nullptr, normalization(8)},
+    {"com.microsoft.BatchNormInternal", batch_normalization, normalization(8)},
     {"com.microsoft.BatchNormalizationGrad", normalization_gradient, normalization(16)},
     {"com.microsoft.BiasSoftmax", rule::like_first, kSoftmax},
     {"com.microsoft.BranchwiseRMSNorm", rule::like_first, normalization(5)},

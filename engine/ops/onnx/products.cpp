@@ -17,6 +17,13 @@ void matmul_integer(OpContext& op) {
 void matmul_integer_to_float(OpContext& op) {
   product_of(op, 0, 1, op.type_of(2));
 }
+/// a, packed b, the shape of b.
+void matmul_of_packed(OpContext& op) {
+  const Dims* const a = op.shape(0);
+  const auto b = op.integers(2);
+  give(op, op.type_of(0),
+       a != nullptr && b ? matrix_product(*a, {b->begin(), b->end()}, false, false) : std::nullopt);
+}
 /// a, scale, zero point, b, ..., zero point of the product.
 void qlinear_matmul(OpContext& op) {
   product_of(op, 0, 3, op.type_of(7) != 0 ? op.type_of(7) : op.type_of(0));
@@ -230,7 +237,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.MatMulBlockQuantizedFp4Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBlockQuantizedFp8Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBnb4", matmul_n_bits, product(packed_matmul_work)},
-    {"com.microsoft.MatMulFpQ4", nullptr, product(packed_matmul_work)},
+    {"com.microsoft.MatMulFpQ4", matmul_of_packed, product(packed_matmul_work)},
     {"com.microsoft.MatMulInteger16", matmul_integer, product(matmul_work)},
     {"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float, product(matmul_work)},
     {"com.microsoft.MatMulNBits", matmul_n_bits, product(packed_matmul_work)},

@@ -29,6 +29,11 @@ void dynamic_quantize(OpContext& op) {
 void quantized_binary(OpContext& op) {
   broadcast_inputs(op, {0, 3}, 0);
 }
+/// a, its zero point, b, its zero point.
+void multiply_integers(OpContext& op) {
+  broadcast_inputs(op, {0, 2}, 0);
+  op.out(0).type = kInt32;
+}
 void quantized_where(OpContext& op) {
   broadcast_inputs(op, {0, 1, 4}, 1);
 }
@@ -83,7 +88,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.GatherBlockQuantized",
      gather_blocks,
      {gathered_blocks, OpClass::data_movement, 2}},
-    {"com.microsoft.MulInteger", nullptr, elementwise(2)},
+    {"com.microsoft.MulInteger", multiply_integers, elementwise(2)},
     {"com.microsoft.QLinearAdd", quantized_binary, elementwise(6)},
     {"com.microsoft.QLinearConcat", quantized_concat, copies()},
     {"com.microsoft.QLinearLeakyRelu", rule::like_first, elementwise(2)},

@@ -242,6 +242,15 @@ TEST_CASE("operators of com.microsoft") {
       {"(float[1,9,9,3] x, float[4,3,3,3] w) => (y) { y = com.microsoft.NhwcConv(x, w) }",
        "f32[1,7,7,4]"},
       {"(float[2,3] x) => (y) { y = com.microsoft.FastGelu(x) }", "f32[2,3]"},
+      {"(float[2,3] a, float[2,3] b) => (y) { y = com.microsoft.SwiGLU(a, b) }", "f32[2,3]"},
+      {"(float[1,5,4] e, float16[1,2,5,4] q, float16[1,2,5,4] r, float16[1,1,5,4] k, "
+       "float16[1,1,5,4] "
+       "l) => (z, y) { z, y = com.microsoft.GemmaRotaryEmbedding(e, q, r, k, l) }",
+       "f16[1,1,5,4]"},
+      {"(uint8[2,3] a, uint8[3] b) => (y) { y = com.microsoft.MulInteger(a, , b) }", "i32[2,3]"},
+      {"(float[2,8] x, uint8[99] w) => (y) <int64[2] s = {8, 16}> { y = "
+       "com.microsoft.MatMulFpQ4(x, w, s) }",
+       "f32[2,16]"},
       {"(float[1,2,4,4] x, float[1,2,3,2] g) => (y) { y = com.microsoft.GridSample(x, g) }",
        "f32[1,2,2,3]"},
       {"(float[2,7] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 1, size = 3, step = 2>(x) }",
