@@ -1,8 +1,6 @@
 // Logical CPU devices: threads, memory, emulated links.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 #include <omp.h>
 
 #include <array>
@@ -22,6 +20,7 @@
 #include "runtime/values.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

@@ -1,9 +1,7 @@
 // Logical CUDA devices on a substitute for CUDA: order, waiting, memory, failures.
 #include <ATen/ATen.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
-#include <doctest/doctest.h>
 
 #include <array>
 #include <chrono>
@@ -17,6 +15,7 @@
 #include "runtime/session.h"
 #include "runtime/values.h"
 #include "support/expect_error.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

@@ -2,8 +2,6 @@
 #include "runtime/executor.h"
 
 #include <ATen/ATen.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "runtime/session.h"
 #include "support/expect_error.h"
 #include "support/threads.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

@@ -22,7 +22,7 @@ struct PatientWorkplace : Workplace {
 /// Who presses Ctrl-C is told that it was heard, on a pipe too.
 const std::string kHeard = "berth: ending with what there is so far; once more ends at once\n";
 
-const std::vector<std::string> kPlace = {
+const std::vector<std::string> kPlacePatiently = {
     "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "patient", "-o",
     "p.json"};
 
@@ -31,7 +31,7 @@ const std::vector<std::string> kPlace = {
 TEST_CASE("the first signal ends the search and keeps the best placement so far") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const PatientWorkplace work(signal);
-    const ProcessResult result = work.berth(kPlace);
+    const ProcessResult result = work.berth(kPlacePatiently);
     CHECK(result.status == 0);
     const std::string heard = signal == SIGINT ? kHeard : "";
     CHECK(result.err == heard + "berth: warning: interrupted: this is the best placement so far\n");
@@ -158,7 +158,7 @@ TEST_CASE("a signal in the bound of a search that is done ends the bound alone")
 
 TEST_CASE("a budget ends the search") {
   const PatientWorkplace work(0);
-  std::vector<std::string> arguments = kPlace;
+  std::vector<std::string> arguments = kPlacePatiently;
   arguments.insert(arguments.end(), {"--budget", "20ms"});
   const ProcessResult result = work.berth(arguments);
   CHECK(result.status == 0);

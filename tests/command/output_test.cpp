@@ -7,7 +7,7 @@ using namespace berth::test;
 
 namespace {
 
-const std::vector<std::string> kPlace = {
+const std::vector<std::string> kPlaceDiamond = {
     "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "single"};
 
 void check_refused(const ProcessResult& result) {
@@ -29,7 +29,7 @@ TEST_CASE("standard output that takes nothing is an error of every subcommand") 
       {"simulate", "diamond.graph.json", "--cluster", "pair.cluster.json", "--placement",
        "split.json"},
       {"compare", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policies", "single"},
-      kPlace};
+      kPlaceDiamond};
   for (const auto& command : commands) {
     CAPTURE(command[0]);
     Workplace work;
@@ -106,7 +106,7 @@ TEST_CASE("what leads to standard output is standard output, be it a file") {
   std::filesystem::create_symlink("link", work / "link of link");
   for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link", "link of link"}) {
     CAPTURE(name);
-    std::vector<std::string> command = kPlace;
+    std::vector<std::string> command = kPlaceDiamond;
     command.insert(command.end(), {"-o", name, "--json"});
     const ProcessResult result = work.berth(command);
     CHECK(result.err == "");
@@ -116,10 +116,10 @@ TEST_CASE("what leads to standard output is standard output, be it a file") {
     CHECK(Json::parse(result.out.substr(0, end + 3))["format"] == "berth.placement/1");
     CHECK(Json::parse(result.out.substr(end + 3))["policy"] == "single");
   }
-  std::vector<std::string> twice = kPlace;
+  std::vector<std::string> twice = kPlaceDiamond;
   twice.insert(twice.end(), {"-o", "/dev/stdout", "--trace", "link"});
   CHECK(work.berth(twice).err.find("-o names it too") != std::string::npos);
-  std::vector<std::string> logged = kPlace;
+  std::vector<std::string> logged = kPlaceDiamond;
   logged.insert(logged.end(), {"--log", "link", "--json"});
   const ProcessResult result = work.berth(logged);
   CHECK(result.err == "");
@@ -170,7 +170,7 @@ TEST_CASE("a file that outgrows the shell's limit is told, and nothing of it sta
 TEST_CASE("a result never ends up in a file because standard output was closed") {
   Workplace work;
   work.settings.out_closed = true;
-  std::vector<std::string> command = kPlace;
+  std::vector<std::string> command = kPlaceDiamond;
   command.insert(command.end(), {"-o", "p.json"});
   check_refused(work.berth(command));
   CHECK(Json::parse(file_text(work / "p.json"))["format"] == "berth.placement/1");
@@ -214,7 +214,7 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
   const std::vector<std::string> before = work.files();
   const std::string model = file_text(work / "diamond.graph.json");
   for (const Case& c : cases) {
-    std::vector<std::string> command = kPlace;
+    std::vector<std::string> command = kPlaceDiamond;
     command.insert(command.end(), c.arguments.begin(), c.arguments.end());
     const ProcessResult result = work.berth(command);
     CAPTURE(c.part);
@@ -246,7 +246,7 @@ TEST_CASE("no subcommand writes over what it reads, or two things into one file"
     return command;
   };
   const Case cases[] = {
-      {with(kPlace, {"-o", "config.json"}), "it is the config itself"},
+      {with(kPlaceDiamond, {"-o", "config.json"}), "it is the config itself"},
       {{"place", "folder", "--cluster", "k80x2", "-o", "folder/saved_model.pb"},
        "it is a part of the model"},
       {with(learn, {"-o", "diamond.graph.json"}), "cannot write -o"},

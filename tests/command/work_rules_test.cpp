@@ -7,7 +7,7 @@ using namespace berth::test;
 
 namespace {
 
-const char* const kModel = R"(
+const char* const kUncommonTypes = R"(
 node { name: "x" op: "Placeholder"
        attr { key: "dtype" value { type: DT_FLOAT } }
        attr { key: "shape" value { shape { dim { size: 1000 } } } } }
@@ -25,7 +25,7 @@ const char* const kSaid =
 
 TEST_CASE("inspect, place and compare name the types without a work rule and their share") {
   const Workplace work;
-  work.write_text("model.pbtxt", kModel);
+  work.write_text("model.pbtxt", kUncommonTypes);
 
   const Json json = work.berth_json({"inspect", "model.pbtxt", "--json"});
   CHECK(json["ops_without_rule"] == 1);

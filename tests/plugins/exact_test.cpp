@@ -22,10 +22,10 @@ using namespace berth::test;
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 PlaceResult exact(const std::shared_ptr<const Problem>& problem, const OptionTexts& options = {},
-                  double budget_s = kNone) {
+                  double budget_s = kEndless) {
   Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy("exact", options);
   const auto evaluator = make_simulation_evaluator(problem, 1);
@@ -37,7 +37,7 @@ const OptionTexts kToTheEnd = {{"nodes", std::int64_t{1000000}}};
 /// Checks the answer against all placements; false where none is feasible.
 bool check_optimal(const std::shared_ptr<const Problem>& problem) {
   const double best = optimum_us(problem);
-  if (best == kNone) {
+  if (best == kEndless) {
     try {
       static_cast<void>(exact(problem, kToTheEnd));
       FAIL("a placement was found where none fits");
@@ -282,7 +282,7 @@ TEST_CASE("exact: a given placement is a start") {
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;
   context.initial = {best};
-  const PlaceResult result = place(*policy, *evaluator, context, kNone);
+  const PlaceResult result = place(*policy, *evaluator, context, kEndless);
   CHECK(result.evaluation.objective_us <= evaluator->evaluate(best).objective_us);
 }
 

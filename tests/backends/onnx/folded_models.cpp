@@ -1,7 +1,5 @@
 // Models with constants of the step: executed as loaded and as written, they compute the same.
 #include <ATen/Functions.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "cpu/backend.h"
 #include "frontends/onnx/model_text.h"
 #include "support/data.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

@@ -1,7 +1,5 @@
 // Layouts of images, and products of single rows: what is faster computes the same numbers.
 #include <ATen/Functions.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 
 #include <cstring>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "runtime/fused.h"
 #include "runtime/layouts.h"
 #include "runtime/products.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

@@ -1,7 +1,5 @@
 // A model in parts, a file per device: executed one after the other they compute what the model does.
 #include <ATen/Functions.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include "frontends/onnx/model_text.h"
 #include "support/data.h"
 #include "support/expect_error.h"
+#include "support/torch_doctest.h"
 
 namespace berth::test {
 namespace {

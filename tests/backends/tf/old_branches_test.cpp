@@ -1,7 +1,5 @@
 // Branches written with Switch and Merge, on two devices, against what TensorFlow computed; see make_control_flow.py.
 #include <ATen/Functions.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 
 #include "berth/sdk/random.h"
 #include "cpu/backend.h"
@@ -10,6 +8,7 @@
 #include "support/data.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "support/torch_doctest.h"
 
 namespace berth::runtime {
 namespace {

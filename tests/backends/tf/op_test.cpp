@@ -132,13 +132,6 @@ TEST_CASE("every kernel has a case") {
 
 const std::string kFloat = attr("dtype", "type: DT_FLOAT");
 
-/// A program written as text.
-Stepper stepper_of(const std::string& text, const std::vector<std::string>& fetches) {
-  const test::TemporaryFolder folder;
-  write_file(folder / "graph.pbtxt", text);
-  return Stepper(load_tf(folder / "graph.pbtxt", fetches));
-}
-
 TEST_CASE("random numbers follow their distribution, and the seed alone") {
   std::string text = integers("shape", {50, 200}) + integers("least", {-3}, true) +
                      integers("limit", {5}, true) +

@@ -1,11 +1,10 @@
 // Iterators, queues and stacks.
 #include <ATen/Functions.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-#include <doctest/doctest.h>
 
 #include "frontends/tf/text_graph.h"
 #include "step.h"
 #include "support/temporary_folder.h"
+#include "support/torch_doctest.h"
 
 namespace berth::runtime {
 namespace {
@@ -14,12 +13,6 @@ using tf_frontend::attr;
 using tf_frontend::kFloats;
 using tf_frontend::node;
 using tf_frontend::placeholder;
-
-Stepper stepper_of(const std::string& text, const std::vector<std::string>& fetches) {
-  const test::TemporaryFolder folder;
-  write_file(folder / "graph.pbtxt", text);
-  return Stepper(load_tf(folder / "graph.pbtxt", fetches));
-}
 
 constexpr const char* kTypes = "list { type: DT_FLOAT type: DT_INT32 }";
 constexpr const char* kShapes =

@@ -11,8 +11,10 @@
 
 #include "backends/test_device.h"
 #include "berth/error.h"
+#include "berth/files.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
+#include "support/temporary_folder.h"
 #include "tf/frontend.h"
 
 namespace berth::runtime {
@@ -109,6 +111,13 @@ class Stepper {
   std::vector<Kernel> kernels_;
   std::vector<Value> values_;
 };
+
+/// A program written as text.
+inline Stepper stepper_of(const std::string& text, const std::vector<std::string>& fetches) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "graph.pbtxt", text);
+  return Stepper(load_tf(folder / "graph.pbtxt", fetches));
+}
 
 /// The largest difference of two tensors, relative to the size of the element in `b` where that is
 /// above 1; infinite where types, shapes or what is not finite differ.

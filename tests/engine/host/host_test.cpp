@@ -18,8 +18,10 @@
 #include "berth/version.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
+#include "support/temporary_folder.h"
 
 using namespace berth;
+using berth::test::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -31,23 +33,6 @@ fs::path fixture_folder(const std::string& name) {
 bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-/// A folder that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "berth_host_XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Sets BERTH_PLUGIN_PATH for the life of the object.
 class PluginPath {

@@ -1,8 +1,5 @@
 // DOPPLER: what it samples, what its networks say of it, and what imitation teaches.
 #include <torch/torch.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +16,7 @@
 #include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/temporary_folder.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::doppler;

@@ -2,9 +2,6 @@
 #include "hdp/grouper.h"
 
 #include <torch/torch.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-
-#include <doctest/doctest.h>
 
 #include <cmath>
 #include <memory>
@@ -13,6 +10,7 @@
 #include "berth/graph.h"
 #include "berth/problem.h"
 #include "support/random_problem.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::learning;

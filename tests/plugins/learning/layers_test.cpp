@@ -1,15 +1,12 @@
 // The layers with gradients of their own against the published formulas written out in LibTorch.
 #include <torch/torch.h>
 
-#include "learning/sequence_layers.h"
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-
-#include <doctest/doctest.h>
-
 #include <vector>
 
 #include "berth/sdk/random.h"
 #include "learning/parameters.h"
+#include "learning/sequence_layers.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::learning;

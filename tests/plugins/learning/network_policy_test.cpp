@@ -1,8 +1,7 @@
 // What all policies with a network owe: one body over all of them.
-#include <torch/torch.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
+#include "learning/network_policy.h"
 
-#include <doctest/doctest.h>
+#include <torch/torch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,15 +15,17 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/sdk/learning.h"
-#include "learning/network_policy.h"
 #include "learning/parameters.h"
+#include "plugins/learning/learned.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/temporary_folder.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::learning;
+using berth::test::learned;
 
 namespace {
 
@@ -61,10 +62,6 @@ std::unique_ptr<Policy> make(const std::string& name) {
   // The weights that a policy begins with depend on its seed alone.
   if (name == "doppler") options["imitation"] = std::int64_t{0};
   return engine.make_policy(name, options);
-}
-
-LearnedPolicy& learned(Policy& policy) {
-  return dynamic_cast<LearnedPolicy&>(policy);
 }
 
 DistributedLearner& distributed(Policy& policy) {

@@ -1,8 +1,5 @@
 // What sequence policies sample, and that they learn from what was measured.
 #include <torch/torch.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-
-#include <doctest/doctest.h>
 
 #include <memory>
 #include <numeric>
@@ -15,12 +12,15 @@
 #include "berth/sdk/environment.h"
 #include "berth/sdk/learning.h"
 #include "learning/placer.h"
+#include "plugins/learning/learned.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::learning;
+using berth::test::learned;
 
 namespace {
 
@@ -32,15 +32,11 @@ std::shared_ptr<const Problem> random_problem(std::uint64_t seed, int devices, i
   return std::make_shared<const Problem>(graph, cluster, costs);
 }
 
-std::unique_ptr<Policy> make(const std::string& name, const OptionTexts& options = {}) {
+std::unique_ptr<Policy> make_small(const std::string& name, const OptionTexts& options = {}) {
   static Engine engine({test::plugin_folder()});
   OptionTexts all{{"hidden", std::int64_t{32}}, {"groups", std::int64_t{40}}};
   for (const auto& [key, value] : options) all[key] = value;
   return engine.make_policy(name, all);
-}
-
-LearnedPolicy& learned(Policy& policy) {
-  return dynamic_cast<LearnedPolicy&>(policy);
 }
 
 }  // namespace
@@ -129,7 +125,7 @@ TEST_CASE("a persistent placer begins with runs of the sequence") {
 TEST_CASE("an episode is one decision, and its evaluation that of its placement") {
   for (const char* name : {"seq2seq", "hdp"}) {
     CAPTURE(std::string(name));
-    const auto policy = make(name);
+    const auto policy = make_small(name);
     const auto first = random_problem(5, 3), second = random_problem(6, 3, 20);
     const auto a = make_simulation_evaluator(first, 1), b = make_simulation_evaluator(second, 2);
     Evaluator* const evaluators[] = {a.get(), b.get()};
@@ -166,7 +162,7 @@ TEST_CASE("an episode is one decision, and its evaluation that of its placement"
 TEST_CASE("what paid becomes likelier, what did not less likely") {
   for (const char* name : {"seq2seq", "hdp"}) {
     CAPTURE(std::string(name));
-    const auto policy = make(name);
+    const auto policy = make_small(name);
     const auto evaluator = make_simulation_evaluator(random_problem(7, 3), 1);
     Evaluator* const evaluators[] = {evaluator.get()};
     RolloutOptions options;
@@ -208,7 +204,7 @@ TEST_CASE("seq2seq: groups beyond the length of a sequence are placed together")
   const auto evaluator = make_simulation_evaluator(random_problem(5, 3), 1);
   Evaluator* const evaluators[] = {evaluator.get()};
   Rollout rollout;
-  const auto policy = make("seq2seq", {{"groups", std::int64_t{4}}});
+  const auto policy = make_small("seq2seq", {{"groups", std::int64_t{4}}});
   learned(*policy).rollout(evaluators, {}, rollout);
   CHECK_NOTHROW(evaluator->problem().validate(rollout.episodes.front().last));
 }
@@ -219,7 +215,7 @@ TEST_CASE("what a sequence policy cannot serve is an error that says what to do"
   Rollout rollout;
   for (const char* name : {"seq2seq", "hdp"}) {
     CAPTURE(std::string(name));
-    const auto policy = make(name);
+    const auto policy = make_small(name);
     learned(*policy).rollout(evaluators, {}, rollout);
     const auto wider = make_simulation_evaluator(random_problem(5, 4), 1);
     Evaluator* const others[] = {wider.get()};
@@ -231,14 +227,14 @@ TEST_CASE("what a sequence policy cannot serve is an error that says what to do"
     CHECK_NOTHROW(learned(*policy).rollout(unseen, {}, rollout));
     test::expect_error(ErrorCode::invalid_argument,
                        {"'hidden' takes an integer from 32 to 4096, a multiple of 32"}, [&] {
-                         make(name, {{"hidden", std::int64_t{33}}});
+                         make_small(name, {{"hidden", std::int64_t{33}}});
                        });
     test::expect_error(ErrorCode::invalid_argument,
                        {"'groups' takes an integer from 2 to 4096; got '1'"}, [&] {
-                         make(name, {{"groups", std::int64_t{1}}});
+                         make_small(name, {{"groups", std::int64_t{1}}});
                        });
     test::expect_error(ErrorCode::invalid_argument, {"'temperature' takes a number > 0"}, [&] {
-      make(name, {{"temperature", 0.0}});
+      make_small(name, {{"temperature", 0.0}});
     });
   }
 }

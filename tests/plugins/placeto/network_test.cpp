@@ -3,9 +3,6 @@
 #include "placeto/network.h"
 
 #include <torch/torch.h>
-#undef CHECK  // LibTorch's own; the tests mean doctest's
-
-#include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
@@ -15,6 +12,7 @@
 #include "berth/sdk/random.h"
 #include "placeto/graph_view.h"
 #include "support/random_graph.h"
+#include "support/torch_doctest.h"
 
 using namespace berth;
 using namespace berth::placeto;
