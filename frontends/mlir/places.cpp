@@ -89,7 +89,8 @@ mlir::Value destination_by_type(mlir::OpResult result) {
     return operand(1);
   }
   const bool last = is_for(op) || type == "scf.forall" || type == "tensor.pack" ||
-                    type == "tensor.unpack" || type.starts_with("linalg.");
+                    type == "tensor.unpack" || type.starts_with("linalg.") ||
+                    type.starts_with("iree_linalg_ext.");
   return last ? last_operand_of(result) : mlir::Value();
 }
 
@@ -144,7 +145,9 @@ mlir::Value destination_of(mlir::OpResult result) {
 bool updates_part(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef(), in_hlo = hlo_name(op);
   return in_hlo == "dynamic_update_slice" || in_hlo == "scatter" || type == "tensor.insert" ||
-         type == "tensor.insert_slice" || type == "tensor.scatter" || type == "tosa.scatter";
+         type == "tensor.insert_slice" || type == "tensor.scatter" || type == "tosa.scatter" ||
+         type == "iree_linalg_ext.scatter" || type == "iree_linalg_ext.map_store" ||
+         type == "iree_linalg_ext.map_scatter";
 }
 
 bool starts_empty(mlir::Operation& op) {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "attributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -15,69 +15,6 @@
 
 namespace berth_mlir {
 namespace {
-
-using Numbers = llvm::SmallVector<std::int64_t, 4>;
-
-std::string printed(mlir::Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  attribute.print(stream);
-  return text;
-}
-
-/// The numbers in brackets behind "key = [", of an attribute whose dialect is not loaded.
-Numbers listed(llvm::StringRef text, llvm::StringRef key) {
-  Numbers numbers;
-  const std::size_t at = text.find(key);
-  if (at == llvm::StringRef::npos) return numbers;
-  llvm::StringRef list = text.substr(at + key.size()).split('[').second.split(']').first;
-  while (!list.empty()) {
-    const auto parts = list.split(',');
-    std::int64_t number = 0;
-    if (parts.first.trim().getAsInteger(10, number)) break;
-    numbers.push_back(number);
-    list = parts.second;
-  }
-  return numbers;
-}
-
-/// "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]": where the list that begins behind `front` has `name`.
-Numbers position(llvm::StringRef text, llvm::StringRef front, llvm::StringRef name) {
-  llvm::StringRef list = text.split(front).second.split(']').first;
-  for (std::int64_t at = 0; !list.empty(); ++at) {
-    const auto parts = list.split(',');
-    if (parts.first.trim() == name) return {at};
-    list = parts.second;
-  }
-  return {};
-}
-
-/// A list of whole numbers in any of the forms that dialects have had for it; one number is a list too.
-Numbers numbers_in(mlir::Attribute attribute) {
-  Numbers numbers;
-  const auto take = [&numbers](mlir::Attribute each) {
-    if (auto number = mlir::dyn_cast<mlir::IntegerAttr>(each)) {
-      if (number.getValue().getSignificantBits() <= 64) {
-        numbers.push_back(number.getValue().getSExtValue());
-      }
-    }
-  };
-  if (!attribute) return numbers;
-  if (auto array = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(attribute)) {
-    numbers.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  } else if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
-    llvm::for_each(list, take);
-  } else if (auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(attribute)) {
-    constexpr std::int64_t kLongest = 64;  // what is longer holds contents
-    if (dense.getNumElements() > kLongest) return numbers;
-    for (const llvm::APInt& number : dense.getValues<llvm::APInt>()) {
-      if (number.getSignificantBits() <= 64) numbers.push_back(number.getSExtValue());
-    }
-  } else {
-    take(attribute);
-  }
-  return numbers;
-}
 
 std::int64_t op_count(mlir::Operation& op) {
   std::int64_t count = 0;
@@ -137,7 +74,7 @@ double side_points(std::int64_t size, std::int64_t result, llvm::ArrayRef<std::i
 
 double body_points(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
-  if (type == "linalg.generic") return loop_points(op);
+  if (type == "linalg.generic" || type == "iree_linalg_ext.exp_reduction") return loop_points(op);
   if (type.ends_with("hlo.scatter") && op.getNumOperands() > 0) {
     return TensorFacts(op.getOperands().back().getType()).elements();  // of the updates
   }
@@ -329,11 +266,12 @@ berth_status add_product(mlir::Operation& op, berth_builder* builder, std::int32
     return berth_builder_attribute(builder, id, BERTH_TEXT("equation"), nullptr, 0,
                                    view(equation.getValue()));
   }
-  if (mlir::Attribute dot = attribute_of(op, "dot_dimension_numbers")) {
-    const std::string text = printed(dot);
-    const Numbers contracting = listed(text, "lhs_contracting_dimensions");
-    if (berth_status status = add_numbers(builder, id, "contracting", contracting)) return status;
-    return add_numbers(builder, id, "batching", listed(text, "lhs_batching_dimensions"));
+  if (attribute_of(op, "dot_dimension_numbers")) {
+    const ProductDims dims = product_dims(op);
+    if (berth_status status = add_numbers(builder, id, "contracting", dims.left_contracting)) {
+      return status;
+    }
+    return add_numbers(builder, id, "batching", dims.left_batching);
   }
   if (const auto product = general_product(op)) {
     const auto whole = [](double number) {
@@ -353,16 +291,15 @@ berth_status add_product(mlir::Operation& op, berth_builder* builder, std::int32
 }
 
 berth_status add_convolution(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
-  mlir::Attribute dimensions = attribute_of(op, "dimension_numbers");
-  if (!dimensions) return BERTH_OK;
-  const std::string text = printed(dimensions);
+  if (!attribute_of(op, "dimension_numbers")) return BERTH_OK;
+  const ConvolutionDims dims = convolution_dims(op);
   const struct {
     llvm::StringRef name;
     Numbers numbers;
   } facts[] = {
-      {"output_features", position(text, "]x[", "o")},
-      {"input_features", position(text, "]x[", "i")},
-      {"output_batch", position(text, "]->[", "b")},
+      {"output_features", dims.output_features},
+      {"input_features", dims.input_features},
+      {"output_batch", dims.output_batch},
       {"groups", numbers_in(attribute_of(op, "feature_group_count"))},
       {"batch_groups", numbers_in(attribute_of(op, "batch_group_count"))},
       {"lhs_dilation", numbers_in(attribute_of(op, "lhs_dilation"))},
@@ -412,6 +349,36 @@ berth_status add_torch_constants(mlir::Operation& op, berth_builder* builder, st
   return groups ? add_numbers(builder, id, "groups", {*groups}) : BERTH_OK;
 }
 
+/// By the loops of an attention's query, key and value: queries in all heads, keys of each, the width that queries and
+/// keys have, and that of the values; none where the maps are not there.
+Numbers attention_sides(mlir::Operation& op) {
+  const auto maps = maps_of(op);
+  if (maps.size() < 3) return {};
+  double queries = 1, keys = 1, width = 1, of_values = 1;
+  for (auto [position, size] : llvm::enumerate(loops_of(op, maps))) {
+    const auto reads = [&maps, at = static_cast<unsigned>(position)](unsigned i) {
+      return maps[i].isFunctionOfDim(at);
+    };
+    const bool query = reads(0), key = reads(1), value = reads(2);
+    double& side = query ? (key && !value ? width : queries) : key ? keys : of_values;
+    side *= size;
+  }
+  const auto whole = [](double side) { return static_cast<std::int64_t>(std::min(side, 1e18)); };
+  return {whole(queries), whole(keys), whole(width), whole(of_values)};
+}
+
+/// What IREE's own ops say of their axes and sides.
+berth_status add_iree_facts(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (!type.starts_with("iree_linalg_ext.")) return BERTH_OK;
+  for (const llvm::StringRef key : {"dimension", "kernel_size"}) {
+    const Numbers said = numbers_in(attribute_of(op, key));
+    if (berth_status status = add_numbers(builder, id, key, said)) return status;
+  }
+  if (!type.ends_with("attention")) return BERTH_OK;
+  return add_numbers(builder, id, "attention", attention_sides(op));
+}
+
 /// Pairs: a captured tensor of which the body reads single elements alone, as the op's input of this number, and
 /// how many each time. An embedding is such a table.
 Numbers picked_from(mlir::Operation& op) {
@@ -440,7 +407,7 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
   if (type.starts_with("onnx.") || type.starts_with("tf.")) {
     return add_model_attributes(op, builder, id);
   }
-  for (const auto add : {add_product, add_convolution, add_torch_constants}) {
+  for (const auto add : {add_product, add_convolution, add_torch_constants, add_iree_facts}) {
     if (berth_status status = add(op, builder, id)) return status;
   }
   const Numbers lengths = numbers_in(attribute_of(op, "fft_length"));

@@ -12,19 +12,6 @@ namespace {
 
 constexpr double kExp = kTranscendentalFlops;
 
-/// Bytes of an update: it is read with its indices, and `written` over a part of the destinations, of which `first`
-/// is one. The rest stays where it is, unless they are needed as they were: then copies are made first.
-double updated_bytes(const OpView& op, std::size_t first, std::size_t destinations,
-                     double written) {
-  const double copied = number(op, "copies") == 1 ? 2 : 0;  // read and written
-  double bytes = written;
-  for (std::size_t i = 0; i < op.input_count(); ++i) {
-    const bool is_destination = i >= first && i < first + destinations;
-    bytes += (is_destination ? copied : 1) * op.input(i).bytes();
-  }
-  return bytes;
-}
-
 template <std::size_t Destination, std::size_t Update>
 Estimate updated(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, 0,
@@ -57,8 +44,9 @@ constexpr WorkRule kDot{dot_general, OpClass::matmul};
 constexpr Family kFamilies[] = {
     {kSource,
      "arith.constant bufferization.alloc_tensor memref.alloc memref.alloca memref.dim "
-     "memref.get_global onnx.NoValue stablehlo.constant stablehlo.get_dimension_size tensor.dim "
-     "tensor.empty tosa.const tosa.const_shape"},
+     "memref.get_global onnx.NoValue stablehlo.constant stablehlo.get_dimension_size "
+     "stablehlo.partition_id stablehlo.replica_id tensor.dim tensor.empty tosa.const "
+     "tosa.const_shape"},
     {kView,
      "bufferization.to_buffer bufferization.to_memref bufferization.to_tensor "
      "builtin.unrealized_conversion_cast memref.cast memref.collapse_shape memref.expand_shape "
@@ -72,7 +60,9 @@ constexpr Family kFamilies[] = {
     {kShapes, "onnx.Dim"},
     {copies(),
      "bufferization.clone bufferization.materialize_in_destination linalg.broadcast linalg.pack "
-     "linalg.transpose linalg.unpack memref.copy stablehlo.broadcast_in_dim stablehlo.concatenate "
+     "linalg.transpose linalg.unpack memref.copy stablehlo.all_gather stablehlo.all_to_all "
+     "stablehlo.broadcast_in_dim stablehlo.collective_broadcast stablehlo.collective_permute "
+     "stablehlo.concatenate "
      "stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_pad stablehlo.pad stablehlo.reverse "
      "stablehlo.transpose tensor.concat tensor.pack tensor.pad tensor.unpack tosa.concat tosa.pad "
      "tosa.reverse tosa.tile tosa.transpose"},
@@ -134,8 +124,9 @@ constexpr Family kFamilies[] = {
     {{with_body, OpClass::pooling}, "stablehlo.reduce_window stablehlo.select_and_scatter"},
     {kWindow, "tosa.avg_pool2d tosa.max_pool2d"},
     {{with_body, OpClass::other}, "chlo.top_k stablehlo.sort"},
+    // Sums and copies are on the op's device; the way to other processes is no device's.
+    {{with_body, OpClass::data_movement}, "stablehlo.all_reduce stablehlo.reduce_scatter"},
     {kBody, "linalg.elementwise linalg.map stablehlo.map tensor.generate"},
-    {{fused_attention, OpClass::attention}, "iree_linalg_ext.attention"},
     {{general, OpClass::elementwise}, "linalg.generic"},
     {kReducing, "linalg.reduce stablehlo.reduce"},
     {{filled, OpClass::elementwise, 20}, "linalg.fill_rng_2d"},
@@ -217,6 +208,17 @@ double moved_bytes(const OpView& op) {
   return work::all_bytes(op) + written - unread;
 }
 
+double updated_bytes(const OpView& op, std::size_t first, std::size_t destinations,
+                     double written) {
+  const double copied = number(op, "copies") == 1 ? 2 : 0;  // read and written
+  double bytes = written;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    const bool is_destination = i >= first && i < first + destinations;
+    bytes += (is_destination ? copied : 1) * op.input(i).bytes();
+  }
+  return bytes;
+}
+
 Estimate per_result(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, rule.flops * result_of(op).elements(), moved_bytes(op));
 }
@@ -230,7 +232,8 @@ Estimate filled(const OpView& op, const WorkRule& rule) {
 Estimate with_body(const OpView& op, const WorkRule& rule) {
   double points = number(op, "points");
   if (std::isnan(points)) points = std::max(op.input(0).elements(), result_of(op).elements());
-  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1), moved_bytes(op));
+  return work::make_estimate(op, rule, points * (known_or(number(op, "body"), 1) + rule.flops),
+                             moved_bytes(op));
 }
 
 void add_rows(std::vector<NamedWork>& rows, std::span<const Family> families,
@@ -243,7 +246,8 @@ void add_rows(std::vector<NamedWork>& rows, std::span<const Family> families,
 }
 
 std::vector<NamedWork> all_ops() {
-  std::vector<NamedWork> rows = torch_ops();
+  std::vector<NamedWork> rows = torch_ops(), iree = iree_ops();
+  rows.insert(rows.end(), iree.begin(), iree.end());
   add_rows(rows, kFamilies);
   return rows;
 }

@@ -13,6 +13,10 @@
 //   transposed    whether it is the gradient of its input, in ops that have both forms
 //   gradients     how many of the image's and the weights' a convolution's gradient computes
 //   window        sides of a pool's window
+//   attention     as the maps of an attention say: its queries in all heads, keys of each, their width, and that of
+//                 the values
+//   kernel_size   side of a filter that Winograd's transforms take apart
+//   dimension     the axis along which the largest are selected
 //   fft_length    points of a transform, along each of the last dimensions
 //   copies        1: of an update, which first makes a copy of the tensor that it changes
 //   starts_empty  1: of an update of a buffer with nothing in it, whose memory is the result's
@@ -40,6 +44,11 @@ namespace berth::ops::mlir {
 /// that is "picked" from, only what the body picks is read.
 [[nodiscard]] double moved_bytes(const OpView& op);
 
+/// Bytes of an update: it is read with its indices, and `written` over a part of the destinations, of which `first`
+/// is one. The rest stays where it is, unless they are needed as they were: then copies are made first.
+[[nodiscard]] double updated_bytes(const OpView& op, std::size_t first, std::size_t destinations,
+                                   double written);
+
 // --- Counted by elements of what the op writes: rule.flops for each ------------------------------
 EstimateFunction per_result;
 EstimateFunction filled;  ///< it is only written
@@ -54,7 +63,7 @@ EstimateFunction filled;  ///< it is only written
   return {filled, OpClass::data_movement};
 }
 
-/// Ops with a body: what it does at every point; without one, an operation for each element.
+/// Ops with a body: what it does at every point, and rule.flops; without one, an operation for each element.
 EstimateFunction with_body;
 
 // --- Products -----------------------------------------------------------------------------------
@@ -76,7 +85,8 @@ EstimateFunction image_fourier;   ///< over the last two dimensions; complex num
 
 inline constexpr WorkRule kMatmul{matmul, OpClass::matmul};
 
-/// (.., queries, width), (.., keys, width), (.., keys, width of values); the scores are never there as a whole.
+/// (.., queries, width), (.., keys, width), (.., keys, width of values), or as the attribute "attention" says; the
+/// scores are never there as a whole.
 EstimateFunction fused_attention;
 
 // --- Windows. Letters are the weights' dimensions: f features, c channels, w of the window, g groups ----
@@ -115,6 +125,7 @@ struct Family {
 void add_rows(std::vector<NamedWork>& rows, std::span<const Family> families,
               std::string_view front = {});
 
+[[nodiscard]] std::vector<NamedWork> iree_ops();
 [[nodiscard]] std::vector<NamedWork> torch_ops();
 /// The type as torch_ops() has it; empty if it is none of torch-mlir's.
 [[nodiscard]] std::string torch_type(std::string_view type);

@@ -141,8 +141,12 @@ constexpr std::string_view kCompiled[] = {"torch.constant", "torch.prim"};
 }  // namespace
 
 Estimate fused_attention(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, attention_flops(attention_shape(op, 0)),
-                             work::all_bytes(op));
+  const auto sides = op.integers("attention");
+  const auto side = [&sides](std::size_t i) { return static_cast<double>(sides[i]); };
+  const AttentionShape shape = sides.size() == 4
+                                   ? AttentionShape{1, 1, side(0), side(1), side(2), side(3)}
+                                   : attention_shape(op, 0);
+  return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op));
 }
 
 std::vector<NamedWork> torch_ops() {

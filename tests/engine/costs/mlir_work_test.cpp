@@ -262,6 +262,93 @@ TEST_CASE("an attention of torch-mlir's holds its scores while it runs") {
   CHECK(work_of(attention, false, DType::f16).workspace_bytes == 2 * 4 * 16 * 32 * 2);
 }
 
+TEST_CASE("IREE's own ops have the work that they stand for") {
+  // A convolution of 3 x 3 in tiles of 8 x 8, of which 6 x 6 are results.
+  const Shape image = {2, 24, 24, 4}, tiles = {8, 8, 2, 4, 4, 4};
+  const double tile_count = 2 * 4 * 4 * 4;
+  const std::pair<std::string, Numbers> side = {"kernel_size", {3}};
+  const Case cases[] = {
+      {"iree_linalg_ext.attention",
+       {{2, 4, 16, 8}, {2, 32, 8}, {2, 6, 32}, {}, {2, 4, 16, 6}},
+       {2, 4, 16, 6},
+       {{"attention", {2 * 4 * 16, 32, 8, 6}}},
+       (2.0 * (8 + 6) + 15) * 2 * 4 * 16 * 32,
+       OpClass::attention},
+      {"iree_linalg_ext.winograd.input_transform",
+       {image, tiles},
+       tiles,
+       {side},
+       tile_count * 2 * (2 * 8 * 8 * 8),
+       OpClass::elementwise},
+      {"iree_linalg_ext.winograd.filter_transform",
+       {{3, 3, 4, 5}, {8, 8, 4, 5}},
+       {8, 8, 4, 5},
+       {side},
+       4 * 5 * 2.0 * (8 * 3 * 3 + 8 * 3 * 8),
+       OpClass::elementwise},
+      {"iree_linalg_ext.winograd.output_transform",
+       {tiles, image},
+       image,
+       {side},
+       tile_count * 2 * (6 * 8 * 8 + 6 * 8 * 6),
+       OpClass::elementwise},
+      {"iree_linalg_ext.scan",
+       {{4, 16}, {4, 16}, {4}},
+       {4, 16},
+       {{"points", {64}}, {"body", {1}}},
+       64,
+       OpClass::reduction},
+      {"iree_linalg_ext.exp_reduction",
+       {{4, 16}, {4}, {4}},
+       {4},
+       {{"points", {64}}, {"body", {1}}},
+       64.0 * (1 + 2 * 10),
+       OpClass::reduction},
+      {"iree_linalg_ext.fft", {{}, {4, 16}, {4, 16}}, {4, 16}, {}, 5.0 * 64, OpClass::other},
+      {"iree_linalg_ext.im2col", {{1, 6, 6, 4}, {16, 36}}, {16, 36}, {}, 0, OpClass::data_movement},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.type);
+    const Work work = work_of(each);
+    CHECK(work.flops == doctest::Approx(each.flops));
+    CHECK(work.op_class == each.op_class);
+  }
+  // Of 1000 numbers in each line 4 are kept, whichever axis a line is along.
+  Case selection = {"iree_linalg_ext.topk", {{1000, 8}, {4, 8}, {4, 8}}, {4, 8}, {}, 0, {}};
+  selection.attributes = {{"dimension", {0}}};
+  const double along_first = work_of(selection).flops;
+  selection.inputs = {{8, 1000}, {8, 4}, {8, 4}};
+  selection.output = {8, 4};
+  selection.attributes = {{"dimension", {1}}};
+  CHECK(work_of(selection).flops == along_first);
+  CHECK(along_first > 8 * 1000);
+}
+
+TEST_CASE("what is gathered and scattered by IREE's ops is a part of a table") {
+  const double table = 4.0 * 5000 * 16, part = 4.0 * 3 * 16, indices = 4 * 3;
+  Case scatter = {"iree_linalg_ext.scatter", {{3, 16}, {3, 1}, {5000, 16}}, {5000, 16}, {}, 0, {}};
+  CHECK(work_of(scatter).bytes == doctest::Approx(2 * part + indices));
+  scatter.attributes = {{"copies", {1}}};
+  CHECK(work_of(scatter).bytes == doctest::Approx(2 * part + indices + 2 * table));
+  const Case gather = {"iree_linalg_ext.gather", {{5000, 16}, {3}, {3, 16}}, {3, 16}, {}, 0, {}};
+  CHECK(work_of(gather).bytes == doctest::Approx(2 * part + indices));
+}
+
+TEST_CASE("collectives move what they take and give, and add up what they reduce") {
+  const double shard = 4.0 * 8 * 16;
+  Case each = {"stablehlo.all_gather", {{8, 16}}, {32, 16}, {}, 0, OpClass::data_movement};
+  CHECK(work_of(each).bytes == 5 * shard);
+  CHECK(work_of(each).flops == 0);
+  for (const char* type : {"stablehlo.all_to_all", "mhlo.collective_permute"}) {
+    each = {type, {{8, 16}}, {8, 16}, {}, 0, OpClass::data_movement};
+    CHECK(work_of(each).bytes == 2 * shard);
+    CHECK(work_of(each).op_class == OpClass::data_movement);
+  }
+  each = {"stablehlo.reduce_scatter", {{8, 16}}, {2, 16}, {{"body", {1}}}, 0, {}};
+  CHECK(work_of(each).bytes == 1.25 * shard);
+  CHECK(work_of(each).flops == 8 * 16);
+}
+
 TEST_CASE("a body that picks elements of a table reads those alone") {
   // An id for each of 3 rows of 16; the body picks two elements of a table at every point.
   Case lookup = {"linalg.generic", {{3}, {3, 16}, {5000, 16}},
