@@ -76,7 +76,12 @@ class Inside {
   /// Types of the parts, each once.
   [[nodiscard]] const std::set<std::string>& types() const { return types_; }
 
-  berth_status add(mlir::Operation& root) { return add_regions(root, 1, sequence_); }
+  /// The ops in `root`, or in the function that it calls.
+  berth_status add(mlir::Operation& root) {
+    mlir::Operation* const callee = callee_of(root);
+    return callee != nullptr ? add_regions(*callee, trips_of(root).count, sequence_)
+                             : add_regions(root, 1, sequence_);
+  }
 
  private:
   berth_status add_regions(mlir::Operation& root, double times, Sequence& sequence) {
@@ -101,7 +106,7 @@ class Inside {
     mlir::Operation* const callee = callee_of(op);
     if (callee != nullptr && !llvm::is_contained(calls_, callee) && calls_.size() < kDeepest) {
       calls_.push_back(callee);
-      const berth_status status = add_regions(*callee, times, sequence);
+      const berth_status status = add_regions(*callee, times * trips_of(op).count, sequence);
       calls_.pop_back();
       return status;
     }
@@ -172,8 +177,7 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
     return status;
   }
   Inside inside(scratch);
-  mlir::Operation* const callee = callee_of(op);
-  berth_status status = inside.add(callee != nullptr ? *callee : op);
+  berth_status status = inside.add(op);
   berth_graph* graph = nullptr;
   if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
   Sum sum;

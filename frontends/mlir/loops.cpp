@@ -385,7 +385,7 @@ Trips trips_of(mlir::Operation& op) {
     auto said = mlir::dyn_cast_or_null<mlir::IntegerAttr>(op.getAttr(kTripsAttribute));
     if (said) return {static_cast<double>(said.getValue().getSExtValue()), true};
   }
-  if (type == "sdy.manual_computation") return {shards_of(op), true};
+  if (const double shards = shards_of(op); shards > 1) return {shards, true};
   if (type.ends_with(".while")) return trips_of_while(op);
   const Ranges ranges(op);
   Trips trips;

@@ -11,7 +11,7 @@ namespace berth_mlir {
 inline constexpr llvm::StringLiteral kTripsAttribute = "berth.trips";
 
 /// How often a loop runs its body: as kTripsAttribute says, else the product of its dimensions with constant bounds; how far scf.while,
-/// stablehlo.while or mhlo.while counts at most, from one constant to another; the shards of sdy.manual_computation. Calls are
+/// stablehlo.while or mhlo.while counts at most, from one constant to another; the shards that run it (shards_of). Calls are
 /// followed. 1 for other ops.
 struct Trips {
   double count = 1;

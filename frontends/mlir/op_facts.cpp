@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "shards.h"
 
 namespace berth_mlir {
 namespace {
@@ -268,6 +269,7 @@ bool unpacks_tensors(mlir::Operation& op) {
 }
 
 bool is_annotation(mlir::Operation& op) {
+  if (converts_shards(op)) return true;
   const bool passes = op.getNumResults() == 0 || op.getResultTypes() == op.getOperandTypes();
   if (op.getNumOperands() != 1 || op.getNumRegions() != 0 || !passes) return false;
   const llvm::StringRef type = op.getName().getStringRef();
@@ -281,8 +283,9 @@ bool is_annotation(mlir::Operation& op) {
 }
 
 TensorFacts facts_of(mlir::Value result) {
-  const TensorFacts facts(result.getType());
   mlir::Operation* const op = result.getDefiningOp();
+  const bool of_all_shards = op != nullptr && callee_of(*op) != nullptr;
+  const TensorFacts facts(of_all_shards ? whole_type(result) : result.getType());
   if (facts.ranked || op == nullptr || op->getNumOperands() == 0) return facts;
   const bool parts = llvm::StringRef(printed(result.getType())).starts_with("!torch.list<");
   return parts ? TensorFacts(op->getOperand(0).getType()) : facts;
@@ -418,7 +421,8 @@ mlir::Operation* callee_of(mlir::Operation& op) {
 
 bool runs_in_turn(mlir::Operation& op) {
   if (op.getNumRegions() > 0) return !runs_per_element(op);
-  return op.getName().getStringRef() == kComposite && callee_of(op) != nullptr;
+  if (callee_of(op) == nullptr) return false;
+  return op.getName().getStringRef() == kComposite || shards_of(op) > 1;
 }
 
 }  // namespace berth_mlir

@@ -69,11 +69,12 @@ struct TensorFacts {
 /// Whether the op's results are the elements of its operand, one by one.
 [[nodiscard]] bool unpacks_tensors(mlir::Operation& op);
 
-/// Whether the op only says how its operand is sharded: sdy.sharding_constraint, custom calls of "Sharding". Its
-/// result, if it has one, is the operand.
+/// Whether the op only says how its operand is sharded: sdy.sharding_constraint, custom calls of "Sharding", GSPMD's
+/// conversions to shards and back (converts_shards). Its result, if it has one, is the operand.
 [[nodiscard]] bool is_annotation(mlir::Operation& op);
 
-/// A result's type and shape. A list of parts (torch.aten.chunk) is as large as what it is made of.
+/// A result's type and shape. A list of parts (torch.aten.chunk) is as large as what it is made of, and what a call
+/// gives for a shard is all shards (whole_type).
 [[nodiscard]] TensorFacts facts_of(mlir::Value result);
 
 /// The symbol of the global that the op loads; empty for an op that loads none.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assumed.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
@@ -21,6 +22,7 @@
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "module_graph.h"
 #include "op_facts.h"
+#include "shards.h"
 #include "transfers.h"
 
 namespace berth_mlir {
@@ -354,6 +356,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
           "berth-place: counts as one trip: how often it runs is not a constant here; ")
           << "say it with trips=N, or with the loop's attribute " << kTripsAttribute;
     }
+    report_shards(imported.ops());
     if (imported.leaves_sizes_open()) {
       function->emitRemark("berth-place: types leave sizes open; dims=N gives them one");
     }
@@ -366,6 +369,22 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     for (mlir::Operation* op : imported.ops()) {
       if (berth_result_explain(&result, imported.id_of(op), &text) != BERTH_OK) continue;
       op->emitRemark("berth-place: ") << llvm::StringRef(text.data, text.size).rtrim();
+    }
+  }
+
+  static void report_shards(llvm::ArrayRef<mlir::Operation*> ops) {
+    if (const auto exchanges = collectives_of(ops); !exchanges.empty()) {
+      exchanges.front()->emitRemark("berth-place: ")
+          << exchanges.size() << " ops exchange tensors with other processes, this one first: each "
+          << "counts the bytes that it reads and writes on its device, and no time of links, which "
+          << "the cluster does not have";
+    }
+    const auto alone = llvm::find_if(
+        ops, [](mlir::Operation* op) { return reads_a_shard(*op) && shards_of(*op) == 1; });
+    if (alone != ops.end()) {
+      (*alone)->emitRemark("berth-place: counts for one shard, as what follows it up to the ")
+          << "conversion back: only functions that are called on shards count for all of them; "
+          << "run this pass before the inliner";
     }
   }
 

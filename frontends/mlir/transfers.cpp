@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
 #include "places.h"
+#include "shards.h"
 
 namespace berth_mlir {
 namespace {
@@ -90,7 +91,7 @@ void add_constant(mlir::Operation& op, const Readers& readers) {
 /// its operand.
 void drop_annotations(mlir::Region& body) {
   body.walk([](mlir::Operation* op) {
-    if (!only_passes_on(*op)) return;
+    if (!only_passes_on(*op) || converts_shards(*op)) return;
     op->replaceAllUsesWith(op->getOperands().take_front(op->getNumResults()));
     op->erase();
   });
