@@ -1,14 +1,15 @@
 #include "assumed.h"
 
-#include <algorithm>
 #include <string>
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "loops.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/SymbolTable.h"
+#include "op_facts.h"
 
 namespace berth_mlir {
 namespace {
@@ -31,46 +32,83 @@ llvm::SmallVector<std::int64_t> bounds_in(mlir::Attribute encoding) {
   return bounds;
 }
 
-/// The sizes of `shape` with the open ones given.
-llvm::SmallVector<std::int64_t> given_sizes(llvm::ArrayRef<std::int64_t> shape,
-                                            llvm::ArrayRef<std::int64_t> bounds,
-                                            std::int64_t dims) {
-  llvm::SmallVector<std::int64_t> given(shape);
-  for (auto [i, size] : llvm::enumerate(given)) {
-    if (!mlir::ShapedType::isDynamic(size)) continue;
-    const std::int64_t bound = i < bounds.size() ? bounds[i] : 0;
-    if (bound > 0 || dims > 0) size = bound > 0 ? bound : dims;
+/// "[main:]arg0:1=64".
+std::optional<GivenSize> read_size(llvm::StringRef text) {
+  GivenSize given{{}, 0, 0, 0};
+  auto [place, size] = text.split('=');
+  const auto [front, dimension] = place.rsplit(':');
+  llvm::StringRef argument = front;
+  if (front.contains(':')) {
+    given.function = front.rsplit(':').first.str();
+    argument = front.rsplit(':').second;
   }
-  return given;
+  const bool is_read = argument.consume_front("arg") &&
+                       !argument.getAsInteger(10, given.argument) &&
+                       !dimension.getAsInteger(10, given.dimension) &&
+                       !size.getAsInteger(10, given.size) && given.size > 0;
+  return is_read ? std::optional(given) : std::nullopt;
 }
 
-/// The type with the sizes that it leaves open; the same one where nothing gives them.
-mlir::Type sized(mlir::Type type, std::int64_t dims) {
-  if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type)) {
-    const auto shape = given_sizes(tensor.getShape(), bounds_in(tensor.getEncoding()), dims);
-    if (llvm::equal(shape, tensor.getShape())) return type;
-    return mlir::RankedTensorType::get(shape, tensor.getElementType());
-  }
-  if (auto buffer = mlir::dyn_cast<mlir::MemRefType>(type)) {
-    return mlir::MemRefType(
-        mlir::MemRefType::Builder(buffer).setShape(given_sizes(buffer.getShape(), {}, dims)));
-  }
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  type.print(stream);
-  if (dims == 0 || !llvm::StringRef(text).starts_with("!torch.v")) return type;
-  std::string given;
-  for (const char c : text) given += c == '?' ? std::to_string(dims) : std::string(1, c);
-  return given == text ? type : mlir::parseType(given, type.getContext());
+/// The functions to whose arguments a size belongs.
+llvm::SmallVector<mlir::Operation*> functions_for(mlir::ModuleOp module, llvm::StringRef name) {
+  llvm::SmallVector<mlir::Operation*> functions;
+  llvm::DenseSet<mlir::Operation*> called;
+  module->walk([&called](mlir::Operation* op) { called.insert(callee_of(*op)); });
+  module->walk([&](mlir::Operation* op) {
+    if (body_of(op) == nullptr) return;
+    const bool fits = name.empty() ? !called.contains(op)
+                                   : mlir::SymbolTable::getSymbolName(op).getValue() == name;
+    if (fits) functions.push_back(op);
+  });
+  return functions;
+}
+
+bool has_dimension(mlir::Operation* function, const GivenSize& given) {
+  mlir::Region& body = *body_of(function);
+  return given.argument < body.getNumArguments() &&
+         given.dimension < TensorFacts(body.getArgument(given.argument).getType()).shape.size();
 }
 
 }  // namespace
 
-Assumed::Assumed(mlir::ModuleOp module, std::int64_t dims, std::int64_t trips) {
+std::optional<GivenSizes> read_sizes(llvm::ArrayRef<std::string> texts, mlir::ModuleOp module,
+                                     std::string& error) {
+  GivenSizes sizes;
+  for (const std::string& text : texts) {
+    if (!llvm::StringRef(text).contains('=')) {
+      if (!llvm::StringRef(text).getAsInteger(10, sizes.others) && sizes.others > 0) continue;
+      error = text + " is no size; give a number from 1 on, or leave it out";
+      return std::nullopt;
+    }
+    const auto given = read_size(text);
+    if (!given) {
+      error = text +
+              " is not read; give ARGUMENT:DIMENSION=SIZE, such as arg0:1=64 or "
+              "main:arg0:1=64, with a size from 1 on";
+      return std::nullopt;
+    }
+    const auto functions = functions_for(module, given->function);
+    if (llvm::none_of(functions, [&given](mlir::Operation* function) {
+          return has_dimension(function, *given);
+        })) {
+      error = text +
+              " is of no argument here; count arguments and dimensions of a function with "
+              "a body from 0 on";
+      return std::nullopt;
+    }
+    sizes.of_arguments.push_back(*given);
+  }
+  return sizes;
+}
+
+Assumed::Assumed(mlir::ModuleOp module, const GivenSizes& sizes, std::int64_t trips)
+    : inference_(module) {
+  give_to_arguments(module, sizes);
+  inference_.run();
   module->walk([&](mlir::Operation* op) {
-    for (mlir::Value result : op->getResults()) give_sizes(result, dims);
+    for (mlir::Value result : op->getResults()) give_rest(result, sizes.others);
     for (mlir::Region& region : op->getRegions()) {
-      for (mlir::Value argument : region.getArguments()) give_sizes(argument, dims);
+      for (mlir::Value argument : region.getArguments()) give_rest(argument, sizes.others);
     }
     if (trips == 0 || trips_of(*op).known) return;
     op->setAttr(kTripsAttribute, mlir::Builder(op->getContext()).getI64IntegerAttr(trips));
@@ -79,15 +117,36 @@ Assumed::Assumed(mlir::ModuleOp module, std::int64_t dims, std::int64_t trips) {
 }
 
 Assumed::~Assumed() {
-  for (auto& [value, type] : types_) value.setType(type);
+  inference_.undo();
   for (mlir::Operation* loop : loops_) loop->removeAttr(kTripsAttribute);
 }
 
-void Assumed::give_sizes(mlir::Value value, std::int64_t dims) {
-  const mlir::Type type = value.getType(), given = sized(type, dims);
-  if (given == type) return;
-  types_.emplace_back(value, type);
-  value.setType(given);
+void Assumed::give_to_arguments(mlir::ModuleOp module, const GivenSizes& sizes) {
+  for (const GivenSize& given : sizes.of_arguments) {
+    for (mlir::Operation* function : functions_for(module, given.function)) {
+      if (!has_dimension(function, given)) continue;
+      mlir::Value argument = body_of(function)->getArgument(given.argument);
+      Sizes all(TensorFacts(argument.getType()).shape.size(), -1);
+      all[given.dimension] = given.size;
+      inference_.give(argument, all);
+    }
+  }
+  for (mlir::Operation* function : functions_for(module, {})) {
+    for (mlir::Value argument : body_of(function)->getArguments()) {
+      give_rest(argument, sizes.others);
+    }
+  }
+}
+
+void Assumed::give_rest(mlir::Value value, std::int64_t others) {
+  const std::size_t rank = TensorFacts(value.getType()).shape.size();
+  Sizes all(rank, others > 0 ? others : -1);
+  if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(value.getType())) {
+    for (auto [size, bound] : llvm::zip(all, bounds_in(tensor.getEncoding()))) {
+      if (bound > 0) size = bound;
+    }
+  }
+  inference_.give(value, all);
 }
 
 }  // namespace berth_mlir

@@ -90,10 +90,10 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   Option<std::string> arguments{
       *this, "arguments", llvm::cl::desc("what an entry's arguments are: inputs or parameters"),
       llvm::cl::init("inputs")};
-  Option<std::int64_t> dims{
+  ListOption<std::string> dims{
       *this, "dims",
-      llvm::cl::desc("size of every dimension that types leave open and give no bound of"),
-      llvm::cl::init(0)};
+      llvm::cl::desc("sizes that types leave open: of an argument's dimension (arg0:1=64, or "
+                     "main:arg0:1=64), and of all others that follow from none (64)")};
   Option<std::int64_t> trips{*this, "trips",
                              llvm::cl::desc("how often each loop runs that does not say it"),
                              llvm::cl::init(0)};
@@ -163,11 +163,14 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
       return getOperation().emitError("berth-place: seed=")
              << seed.getValue() << " is no seed; give a number from 0 on";
     }
-    if (dims < 0 || trips < 0) {
-      return getOperation().emitError("berth-place: ")
-             << (dims < 0 ? "dims=" : "trips=") << (dims < 0 ? dims : trips).getValue()
-             << " is too small; give a number from 1 on, or leave it out";
+    if (trips < 0) {
+      return getOperation().emitError("berth-place: trips=")
+             << trips.getValue() << " is too small; give a number from 1 on, or leave it out";
     }
+    std::string error;
+    const auto sizes = read_sizes(llvm::to_vector(dims), getOperation(), error);
+    if (!sizes) return getOperation().emitError("berth-place: dims=") << error;
+    sizes_ = *sizes;
     berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
     options.settings = view(settings.getValue());
     berth_engine* engine = nullptr;
@@ -233,7 +236,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     ImportOptions options{arguments.getValue() == "parameters", attribute.getValue(), {}};
     if (form.getValue() == "index") options.by_number = device_names();
     ModuleGraph imported(getOperation(), options, given_);
-    std::optional<Assumed> assumed(std::in_place, getOperation(), dims, trips);
+    std::optional<Assumed> assumed(std::in_place, getOperation(), sizes_, trips);
     auto built = imported.build(function);
     if (failed(built)) return mlir::failure();
     const Owned<berth_graph> graph(*built);
@@ -358,7 +361,8 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     }
     report_shards(imported.ops());
     if (imported.leaves_sizes_open()) {
-      function->emitRemark("berth-place: types leave sizes open; dims=N gives them one");
+      function->emitRemark("berth-place: types leave sizes open; dims=arg0:0=N gives one to an ")
+          << "argument, and dims=N to all that follow from none";
     }
     if (const auto dead = imported.dead(); !dead.empty()) {
       dead.front()->emitRemark("berth-place: leaves out ")
@@ -390,6 +394,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   Owned<berth_engine> engine_;
   Owned<berth_cluster> cluster_;
+  GivenSizes sizes_;
   GivenDevices given_;  ///< by the entries before, which may call the same functions
 };
 

@@ -70,30 +70,6 @@ mlir::Value unchanged_state(mlir::OpResult result) {
   return is_argument(next, op.getRegion(1).front(), number) ? op.getOperand(*state) : mlir::Value();
 }
 
-mlir::Value destination_by_type(mlir::OpResult result) {
-  mlir::Operation& op = *result.getOwner();
-  const llvm::StringRef type = op.getName().getStringRef();
-  const unsigned number = result.getResultNumber();
-  const auto operand = [&op](unsigned i) {
-    return i < op.getNumOperands() ? op.getOperand(i) : mlir::Value();
-  };
-  if (type.ends_with(".while") && has_plain_regions(op, 2)) {
-    const std::optional<unsigned> state = state_given(op, number);
-    return state ? operand(*state) : mlir::Value();
-  }
-  const llvm::StringRef in_hlo = hlo_name(op);
-  if (in_hlo == "dynamic_update_slice" || type == "tosa.scatter") return operand(0);
-  if (in_hlo == "scatter") return operand(number);
-  if (type == "tensor.insert" || type == "tensor.insert_slice" || type == "tensor.scatter" ||
-      type == "bufferization.materialize_in_destination") {
-    return operand(1);
-  }
-  const bool last = is_for(op) || type == "scf.forall" || type == "tensor.pack" ||
-                    type == "tensor.unpack" || type.starts_with("linalg.") ||
-                    type.starts_with("iree_linalg_ext.");
-  return last ? last_operand_of(result) : mlir::Value();
-}
-
 }  // namespace
 
 Followed followed(Followed from) {
@@ -134,6 +110,30 @@ bool only_passes_on(mlir::Operation& op) {
          llvm::all_of(op.getResults(), [](mlir::OpResult result) {
            return static_cast<bool>(operand_that_is(result));
          });
+}
+
+mlir::Value destination_by_type(mlir::OpResult result) {
+  mlir::Operation& op = *result.getOwner();
+  const llvm::StringRef type = op.getName().getStringRef();
+  const unsigned number = result.getResultNumber();
+  const auto operand = [&op](unsigned i) {
+    return i < op.getNumOperands() ? op.getOperand(i) : mlir::Value();
+  };
+  if (type.ends_with(".while") && has_plain_regions(op, 2)) {
+    const std::optional<unsigned> state = state_given(op, number);
+    return state ? operand(*state) : mlir::Value();
+  }
+  const llvm::StringRef in_hlo = hlo_name(op);
+  if (in_hlo == "dynamic_update_slice" || type == "tosa.scatter") return operand(0);
+  if (in_hlo == "scatter") return operand(number);
+  if (type == "tensor.insert" || type == "tensor.insert_slice" || type == "tensor.scatter" ||
+      type == "bufferization.materialize_in_destination") {
+    return operand(1);
+  }
+  const bool last = is_for(op) || type == "scf.forall" || type == "tensor.pack" ||
+                    type == "tensor.unpack" || type.starts_with("linalg.") ||
+                    type.starts_with("iree_linalg_ext.");
+  return last ? last_operand_of(result) : mlir::Value();
 }
 
 mlir::Value destination_of(mlir::OpResult result) {

@@ -23,6 +23,8 @@ struct Followed {
 /// Whether that is all of the op: it takes no time, and no device runs it.
 [[nodiscard]] bool only_passes_on(mlir::Operation& op);
 
+/// The operand that the op's type says a result is written over, or that a loop's state starts as; null for none.
+[[nodiscard]] mlir::Value destination_by_type(mlir::OpResult result);
 /// The operand whose place in memory the result takes, as bufferization has it, where nothing reads that operand
 /// afterwards: the destination of linalg's ops and of inserts, the start of a loop's state. Null for none.
 [[nodiscard]] mlir::Value destination_of(mlir::OpResult result);

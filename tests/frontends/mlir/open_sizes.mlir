@@ -12,3 +12,73 @@ func.func @bounded(%x: tensor<?x256xf32, #stablehlo.bounds<64, ?>>, %w: tensor<2
   %0 = "stablehlo.dot"(%x, %w) : (tensor<?x256xf32, #stablehlo.bounds<64, ?>>, tensor<256x256xf32>) -> tensor<?x256xf32, #stablehlo.bounds<64, ?>>
   return %0 : tensor<?x256xf32, #stablehlo.bounds<64, ?>>
 }
+// The functions below have the same product of as many rows as follow from their first argument.
+func.func @called(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %0 = call @product(%x, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func private @product(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %0 = "stablehlo.dot"(%x, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @joined(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %1 = "stablehlo.concatenate"(%x, %x) {dimension = 0 : i64} : (tensor<?x256xf32>, tensor<?x256xf32>) -> tensor<?x256xf32>
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+// As JAX writes a broadcast to twice as many rows.
+func.func @computed(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %n = "stablehlo.get_dimension_size"(%x) {dimension = 0 : i64} : (tensor<?x256xf32>) -> tensor<i32>
+  %two = "stablehlo.constant"() {value = dense<2> : tensor<i32>} : () -> tensor<i32>
+  %m = "stablehlo.multiply"(%n, %two) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  %a = "stablehlo.reshape"(%m) : (tensor<i32>) -> tensor<1xi32>
+  %b = "stablehlo.constant"() {value = dense<256> : tensor<1xi32>} : () -> tensor<1xi32>
+  %s = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %f = "stablehlo.constant"() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = "stablehlo.dynamic_broadcast_in_dim"(%f, %s) {broadcast_dimensions = array<i64>} : (tensor<f32>, tensor<2xi32>) -> tensor<?x256xf32>
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @written(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x256xf32>
+  %e = tensor.empty(%n) : tensor<?x256xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<?x256xf32>, tensor<256x256xf32>) outs(%e : tensor<?x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @regrouped(%x: tensor<?x2x128xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %1 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<?x2x128xf32> into tensor<?x256xf32>
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @looped(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %zero = arith.constant 0 : index
+  %ten = arith.constant 10 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %zero to %ten step %one iter_args(%s = %x) -> (tensor<?x256xf32>) {
+    %0 = "stablehlo.dot"(%s, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+    scf.yield %0 : tensor<?x256xf32>
+  }
+  return %r : tensor<?x256xf32>
+}
+func.func @chosen(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>, %c: i1) -> tensor<?x256xf32> {
+  %1 = scf.if %c -> (tensor<?x256xf32>) {
+    scf.yield %x : tensor<?x256xf32>
+  } else {
+    scf.yield %x : tensor<?x256xf32>
+  }
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @looked_up(%ids: tensor<?x1xi32>, %table: tensor<1000x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %1 = "stablehlo.gather"(%table, %ids) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>} : (tensor<1000x256xf32>, tensor<?x1xi32>) -> tensor<?x256xf32>
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
+func.func @turned(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %2 = "stablehlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<?x256xf32>) -> tensor<256x?xf32>
+  %3 = "stablehlo.transpose"(%2) {permutation = array<i64: 1, 0>} : (tensor<256x?xf32>) -> tensor<?x256xf32>
+  %1 = "stablehlo.negate"(%3) : (tensor<?x256xf32>) -> tensor<?x256xf32>
+  %0 = "stablehlo.dot_general"(%1, %w) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
