@@ -295,12 +295,18 @@ double element_bytes(const TensorFacts& facts) {
   return digits.getAsInteger(10, bits) ? 0 : bits / 8.0;
 }
 
-/// The tensor that a value is.
+/// The operand in whose memory the result is, as another form of it or as it is; null where the result has its own.
+mlir::Value seen_by(mlir::OpResult result) {
+  const mlir::Value same = operand_that_is(result);
+  return same || !is_view(*result.getOwner()) ? same : result.getOwner()->getOperand(0);
+}
+
+/// The tensor that a value is, or shows.
 mlir::Value tensor_of(mlir::Value value) {
   while (auto result = mlir::dyn_cast_or_null<mlir::OpResult>(value)) {
-    const mlir::Value same = operand_that_is(result);
-    if (!same) break;
-    value = same;
+    const mlir::Value shown = seen_by(result);
+    if (!shown) break;
+    value = shown;
   }
   return value;
 }
@@ -342,7 +348,7 @@ class Bodies {
         for (mlir::OpResult result : op.getResults()) {
           mlir::Operation* const last = last_reader.lookup(result);
           // The loop's state, or the op's own result, or a tensor that has memory already.
-          if (last == &block.back() || operand_that_is(result)) continue;
+          if (last == &block.back() || seen_by(result)) continue;
           const mlir::Value place = tensor_of(destination_of(result));
           const bool taken = bytes_held.contains(place) && last_reader.lookup(place) == &op;
           const double bytes = taken ? bytes_held.lookup(place) : bytes_of(result);

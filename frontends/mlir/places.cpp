@@ -104,6 +104,30 @@ mlir::Value operand_that_is(mlir::OpResult result) {
   return unchanged_state(result);
 }
 
+bool is_view(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef(), in_hlo = hlo_name(op);
+  constexpr llvm::StringRef kTypes[] = {"memref.cast",
+                                        "memref.collapse_shape",
+                                        "memref.expand_shape",
+                                        "memref.reshape",
+                                        "memref.reinterpret_cast",
+                                        "memref.memory_space_cast",
+                                        "memref.subview",
+                                        "memref.transpose",
+                                        "memref.view",
+                                        "tensor.bitcast",
+                                        "tensor.cast",
+                                        "tensor.collapse_shape",
+                                        "tensor.expand_shape",
+                                        "tensor.reshape",
+                                        "tosa.reshape",
+                                        "torch.aten.view",
+                                        "torch.aten.transpose.int",
+                                        "torch.aten.permute"};
+  return op.getNumOperands() > 0 && op.getNumResults() == 1 &&
+         (llvm::is_contained(kTypes, type) || in_hlo == "reshape" || in_hlo == "bitcast_convert");
+}
+
 bool only_passes_on(mlir::Operation& op) {
   if (is_annotation(op)) return true;
   return op.getNumRegions() == 0 && op.getNumResults() > 0 &&

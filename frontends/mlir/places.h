@@ -20,6 +20,8 @@ struct Followed {
 /// The operand that the result is, with no memory of its own: what only says how a tensor is sharded, a barrier,
 /// and a state of a loop that its body hands on as it got it. Null where the result is a tensor.
 [[nodiscard]] mlir::Value operand_that_is(mlir::OpResult result);
+/// Whether the result is the first operand's memory with another shape, or a part of it.
+[[nodiscard]] bool is_view(mlir::Operation& op);
 /// Whether that is all of the op: it takes no time, and no device runs it.
 [[nodiscard]] bool only_passes_on(mlir::Operation& op);
 

@@ -150,3 +150,15 @@ func.func @inserts_in_empty(%a: tensor<512x1024xf32>, %b: tensor<512x1024xf32>) 
   %q = tensor.insert_slice %b into %r[512, 0] [512, 1024] [1, 1] : tensor<512x1024xf32> into tensor<1024x1024xf32>
   return %q : tensor<1024x1024xf32>
 }
+// Halves of the columns and of the rows that they meet.
+func.func @views_in_loop(%a: memref<1024x1024xf32>, %b: memref<1024x1024xf32>, %c: memref<1024x1024xf32>) {
+  %zero = arith.constant 0 : index
+  %half = arith.constant 512 : index
+  %end = arith.constant 1024 : index
+  scf.for %i = %zero to %end step %half {
+    %left = memref.subview %a[0, %i] [1024, 512] [1, 1] : memref<1024x1024xf32> to memref<1024x512xf32, strided<[1024, 1], offset: ?>>
+    %right = memref.subview %b[%i, 0] [512, 1024] [1, 1] : memref<1024x1024xf32> to memref<512x1024xf32, strided<[1024, 1], offset: ?>>
+    linalg.matmul ins(%left, %right : memref<1024x512xf32, strided<[1024, 1], offset: ?>>, memref<512x1024xf32, strided<[1024, 1], offset: ?>>) outs(%c : memref<1024x1024xf32>)
+  }
+  return
+}
