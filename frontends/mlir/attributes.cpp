@@ -3,7 +3,6 @@
 #include <string>
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "op_facts.h"
@@ -59,6 +58,8 @@ Numbers numbers_in(mlir::Attribute attribute) {
   if (!attribute) return numbers;
   if (auto array = mlir::dyn_cast<mlir::DenseI64ArrayAttr>(attribute)) {
     numbers.assign(array.asArrayRef().begin(), array.asArrayRef().end());
+  } else if (auto short_array = mlir::dyn_cast<mlir::DenseI32ArrayAttr>(attribute)) {
+    numbers.assign(short_array.asArrayRef().begin(), short_array.asArrayRef().end());
   } else if (auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute)) {
     llvm::for_each(list, take);
   } else if (auto dense = mlir::dyn_cast<mlir::DenseIntElementsAttr>(attribute)) {
@@ -71,6 +72,11 @@ Numbers numbers_in(mlir::Attribute attribute) {
     take(attribute);
   }
   return numbers;
+}
+
+std::int64_t number_in(mlir::Operation& op, llvm::StringRef key) {
+  const Numbers numbers = numbers_in(attribute_of(op, key));
+  return numbers.empty() ? -1 : numbers.front();
 }
 
 ProductDims product_dims(mlir::Operation& op) {
@@ -90,7 +96,9 @@ GatherDims gather_dims(mlir::Operation& op) {
   std::int64_t vector = 0;
   llvm::StringRef behind = llvm::StringRef(text).split("index_vector_dim =").second.ltrim();
   behind.consumeInteger(10, vector);
-  return {listed(text, "offset_dims"), vector};
+  Numbers dropped = listed(text, "collapsed_slice_dims");
+  dropped.append(listed(text, "operand_batching_dims"));
+  return {listed(text, "offset_dims"), dropped, vector};
 }
 
 }  // namespace berth_mlir

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Operation.h"
 
@@ -14,6 +15,9 @@ using Numbers = llvm::SmallVector<std::int64_t, 4>;
 
 /// A list of whole numbers in any of the forms that dialects have had for it; one number is a list too.
 [[nodiscard]] Numbers numbers_in(mlir::Attribute attribute);
+
+/// The first of them under this name; -1 where there is none.
+[[nodiscard]] std::int64_t number_in(mlir::Operation& op, llvm::StringRef key);
 
 /// The dimensions of dot_general's operands; none where the op does not say them.
 struct ProductDims {
@@ -27,10 +31,10 @@ struct ConvolutionDims {
 };
 [[nodiscard]] ConvolutionDims convolution_dims(mlir::Operation& op);
 
-/// Of stablehlo.gather: the dimensions of the result that lie within slices, and that of the indices along which one
-/// index lies.
+/// Of stablehlo.gather: the dimensions of the result that lie within slices, those of slices that the result lacks, and
+/// that of the indices along which one index lies.
 struct GatherDims {
-  Numbers offsets;
+  Numbers offsets, dropped;
   std::int64_t index_vector;
 };
 [[nodiscard]] GatherDims gather_dims(mlir::Operation& op);

@@ -211,6 +211,11 @@ llvm::StringRef type_of(mlir::Operation& op) {
   return name && !name.empty() ? name.getValue() : type;
 }
 
+llvm::StringRef hlo_name(mlir::Operation& op) {
+  llvm::StringRef type = op.getName().getStringRef();
+  return type.consume_front("stablehlo.") || type.consume_front("mhlo.") ? type : "";
+}
+
 bool is_none(mlir::Value value) {
   mlir::Operation* const op = value.getDefiningOp();
   return mlir::isa<mlir::NoneType>(value.getType()) ||
@@ -270,6 +275,9 @@ bool unpacks_tensors(mlir::Operation& op) {
 
 bool is_annotation(mlir::Operation& op) {
   if (converts_shards(op)) return true;
+  auto target = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "call_target_name"));
+  // JAX checks the sizes that it has names for.
+  if (target && target == "shape_assertion") return op.getNumResults() == 0;
   const bool passes = op.getNumResults() == 0 || op.getResultTypes() == op.getOperandTypes();
   if (op.getNumOperands() != 1 || op.getNumRegions() != 0 || !passes) return false;
   const llvm::StringRef type = op.getName().getStringRef();
@@ -277,7 +285,6 @@ bool is_annotation(mlir::Operation& op) {
        {"sharding_constraint", "reshard", "sharding_group", "propagation_barrier"}) {
     if (type.starts_with("sdy.") && type.ends_with(name)) return true;
   }
-  auto target = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, "call_target_name"));
   if (!target || !type.ends_with(".custom_call")) return false;
   return target == "Sharding" || target.getValue().starts_with("xla.sdy.");
 }

@@ -43,6 +43,8 @@ struct TensorFacts {
 /// The op's type. Of torch.operator, which stands for ops that torch-mlir has no own ones for ("onnx.MatMul"), that of
 /// what it stands for.
 [[nodiscard]] llvm::StringRef type_of(mlir::Operation& op);
+/// The name without its dialect, of an op of StableHLO or of MHLO; empty for others.
+[[nodiscard]] llvm::StringRef hlo_name(mlir::Operation& op);
 /// Whether the value stands for a tensor that is left out: onnx.NoValue's, torch.constant.none's.
 [[nodiscard]] bool is_none(mlir::Value value);
 
@@ -69,7 +71,7 @@ struct TensorFacts {
 /// Whether the op's results are the elements of its operand, one by one.
 [[nodiscard]] bool unpacks_tensors(mlir::Operation& op);
 
-/// Whether the op only says how its operand is sharded: sdy.sharding_constraint, custom calls of "Sharding", GSPMD's
+/// Whether the op only checks sizes (JAX's shape_assertion) or says how its operand is sharded: sdy.sharding_constraint, custom calls of "Sharding", GSPMD's
 /// conversions to shards and back (converts_shards). Its result, if it has one, is the operand.
 [[nodiscard]] bool is_annotation(mlir::Operation& op);
 

@@ -8,12 +8,6 @@
 namespace berth_mlir {
 namespace {
 
-/// The name without its dialect, of an op of StableHLO or of MHLO; empty for others.
-llvm::StringRef hlo_name(mlir::Operation& op) {
-  llvm::StringRef type = op.getName().getStringRef();
-  return type.consume_front("stablehlo.") || type.consume_front("mhlo.") ? type : "";
-}
-
 /// The values that the only block of the op's region hands on when it ends.
 mlir::OperandRange handed_on(mlir::Operation& op, unsigned region) {
   return op.getRegion(region).front().back().getOperands();

@@ -127,12 +127,10 @@ mlir::Type whole_type(mlir::Value value) {
 }
 
 bool is_collective(mlir::Operation& op) {
-  llvm::StringRef type = op.getName().getStringRef();
-  if (!type.consume_front("stablehlo.") && !type.consume_front("mhlo.")) return false;
   constexpr llvm::StringRef kNames[] = {"all_gather",         "all_reduce",
                                         "all_to_all",         "collective_broadcast",
                                         "collective_permute", "reduce_scatter"};
-  return llvm::is_contained(kNames, type);
+  return llvm::is_contained(kNames, hlo_name(op));
 }
 
 llvm::SmallVector<mlir::Operation*> collectives_of(llvm::ArrayRef<mlir::Operation*> ops) {

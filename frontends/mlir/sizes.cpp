@@ -1,14 +1,12 @@
 #include "sizes.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "attributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "op_facts.h"
@@ -44,48 +42,12 @@ mlir::Type listed_type(mlir::Type type, llvm::ArrayRef<std::int64_t> sizes) {
   return given == text ? type : mlir::parseType(given, type.getContext());
 }
 
-/// The name without its dialect, of an op of StableHLO or of MHLO; empty for others.
-llvm::StringRef hlo_name(mlir::Operation& op) {
-  llvm::StringRef type = op.getName().getStringRef();
-  return type.consume_front("stablehlo.") || type.consume_front("mhlo.") ? type : "";
-}
-
-std::int64_t number_at(mlir::Operation& op, llvm::StringRef key) {
-  const Sizes numbers = numbers_in(attribute_of(op, key));
-  return numbers.empty() ? kOpen : numbers.front();
-}
-
-/// Sums, products and their like on two whole numbers; empty for other ops.
-std::optional<std::int64_t> arithmetic(llvm::StringRef type, std::int64_t a, std::int64_t b) {
-  const auto is = [type](std::initializer_list<llvm::StringRef> names) {
-    return llvm::is_contained(names, type);
-  };
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (std::max(std::abs(a), std::abs(b)) > kMost) return std::nullopt;
-  if (is({"arith.addi", "stablehlo.add", "torch.aten.add.int"})) return a + b;
-  if (is({"arith.subi", "stablehlo.subtract", "torch.aten.sub.int"})) return a - b;
-  if (is({"arith.muli", "stablehlo.multiply", "torch.aten.mul.int"})) return a * b;
-  if (is({"arith.maxsi", "arith.maxui", "stablehlo.maximum"})) return std::max(a, b);
-  if (is({"arith.minsi", "arith.minui", "stablehlo.minimum"})) return std::min(a, b);
-  if (b > 0 && a >= 0) {
-    if (is({"arith.divsi", "arith.divui", "arith.floordivsi", "stablehlo.divide",
-            "torch.aten.floordiv.int"})) {
-      return a / b;
-    }
-    if (is({"arith.ceildivsi", "arith.ceildivui"})) return (a + b - 1) / b;
-    if (is({"arith.remsi", "arith.remui", "stablehlo.remainder"})) return a % b;
+Sizes reordered(const Sizes& from, const Numbers& order) {
+  Sizes sizes;
+  for (const std::int64_t at : order) {
+    sizes.push_back(at >= 0 && at < static_cast<std::int64_t>(from.size()) ? from[at] : kOpen);
   }
-  return std::nullopt;
-}
-
-/// Ops that give the number, or the list, that they are given.
-bool keeps_contents(llvm::StringRef type) {
-  constexpr llvm::StringRef kTypes[] = {
-      "arith.extsi",        "arith.extui",  "arith.index_cast", "arith.index_castui",
-      "arith.trunci",       "mhlo.convert", "mhlo.reshape",     "stablehlo.convert",
-      "stablehlo.reshape",  "tensor.cast",  "tensor.bitcast",   "tensor.collapse_shape",
-      "tensor.expand_shape"};
-  return llvm::is_contained(kTypes, type);
+  return sizes;
 }
 
 /// Whether a result with an operand's open type need not have its sizes.
@@ -99,41 +61,15 @@ bool changes_sizes(llvm::StringRef type) {
   } else {
     name = name.rsplit('.').second;
   }
-  constexpr llvm::StringRef kNames[] = {"as_strided",
-                                        "baddbmm",
-                                        "bmm",
-                                        "cat",
-                                        "concat",
-                                        "convolution",
-                                        "dot",
-                                        "dynamic_conv",
-                                        "dynamic_pad",
-                                        "dynamic_slice",
-                                        "einsum",
-                                        "expand",
-                                        "flip",
-                                        "gather",
-                                        "index",
-                                        "index_select",
-                                        "masked_select",
-                                        "matmul",
-                                        "mm",
-                                        "nonzero",
-                                        "pad",
-                                        "permute",
-                                        "repeat",
-                                        "reshape",
-                                        "real_dynamic_slice",
-                                        "rescale",
-                                        "resize",
-                                        "select",
-                                        "slice",
-                                        "subview",
-                                        "t",
-                                        "tile",
-                                        "transpose",
-                                        "unique_dim",
-                                        "view"};
+  constexpr llvm::StringRef kNames[] = {
+      "as_strided",   "baddbmm",       "bmm",          "cat",         "concat",
+      "convolution",  "dot",           "dynamic_conv", "dynamic_pad", "dynamic_slice",
+      "einsum",       "expand",        "flip",         "gather",      "index",
+      "index_select", "masked_select", "matmul",       "mm",          "nonzero",
+      "pad",          "permute",       "repeat",       "reshape",     "real_dynamic_slice",
+
+      "resize",       "select",        "slice",        "subview",     "t",
+      "tile",         "transpose",     "unique_dim",   "view"};
   const bool chooses =
       type == "stablehlo.select" || type == "arith.select" || type == "tosa.select";
   return llvm::is_contained(kNames, name) && !chooses;
@@ -251,17 +187,14 @@ Sizes SizeInference::inferred_of_hlo(mlir::Operation& op, llvm::StringRef name) 
   const std::size_t rank = own_sizes_of(op.getResult(0)).size();
   if (name == "dot_general" || name == "dot") return product(op);
   if (name == "gather" || name == "dynamic_gather") return gathered(op);
-  if (name == "concatenate") return joined(op, number_at(op, "dimension"));
+  if (name == "concatenate") return joined(op, number_in(op, "dimension"));
   if (name == "dynamic_iota") return contents(op.getOperand(0), rank);
   if (name == "dynamic_broadcast_in_dim" || name == "dynamic_reshape") {
     return op.getNumOperands() > 1 ? contents(op.getOperand(1), rank) : Sizes();
   }
+  if (name == "transpose") return reordered(first, numbers_in(attribute_of(op, "permutation")));
   Sizes sizes;
-  if (name == "transpose") {
-    for (const std::int64_t from : numbers_in(attribute_of(op, "permutation"))) {
-      sizes.push_back(from < static_cast<std::int64_t>(first.size()) ? first[from] : kOpen);
-    }
-  } else if (name == "reduce") {
+  if (name == "reduce") {
     const Sizes gone = numbers_in(attribute_of(op, "dimensions"));
     for (auto [at, size] : llvm::enumerate(first)) {
       if (!llvm::is_contained(gone, static_cast<std::int64_t>(at))) sizes.push_back(size);
@@ -288,26 +221,94 @@ Sizes SizeInference::inferred_of_tensor(mlir::Operation& op, llvm::StringRef typ
   if (type == "tensor.splat") return listed(op, 1);
   if (type == "tensor.expand_shape") return regrouped(op, /*collapses=*/false);
   if (type == "tensor.collapse_shape") return regrouped(op, /*collapses=*/true);
-  if (type == "tensor.concat") return joined(op, number_at(op, "dim"));
-  if (type == "tosa.concat") return joined(op, number_at(op, "axis"));
-  if (type == "tensor.extract_slice") {
+  if (type == "tensor.concat") return joined(op, number_in(op, "dim"));
+  if (type == "tosa.concat") return joined(op, number_in(op, "axis"));
+  if (type == "tensor.extract_slice" || type == "memref.subview") {
     const Sizes segments = numbers_in(attribute_of(op, "operandSegmentSizes"));
     const Sizes own = own_sizes_of(op.getResult(0));
     const bool whole = numbers_in(attribute_of(op, "static_sizes")).size() == own.size();
     return segments.size() == 4 && whole ? listed(op, static_cast<unsigned>(1 + segments[1]))
                                          : Sizes();
   }
+  if (type.starts_with("tosa.")) return inferred_of_tosa(op, type.drop_front(5));
   llvm::StringRef name = type;
-  if (!name.consume_front("torch.aten.") || op.getNumOperands() < 2) return {};
-  name = name.split('.').first;
-  if (name == "view" || name == "reshape" || name == "expand") {
-    return contents(op.getOperand(1), own_sizes_of(op.getResult(0)).size());
+  return name.consume_front("torch.aten.") ? inferred_of_torch(op, name.split('.').first) : Sizes();
+}
+
+Sizes SizeInference::inferred_of_tosa(mlir::Operation& op, llvm::StringRef name) const {
+  if (op.getNumOperands() == 0) return {};
+  if (name == "reshape") return of_as_many(op);
+  if (name == "transpose") {
+    Numbers order = numbers_in(attribute_of(op, "perms"));
+    if (order.empty() && op.getNumOperands() > 1) {
+      order = contents(op.getOperand(1), own_sizes_of(op.getResult(0)).size());
+    }
+    return reordered(sizes_of(op.getOperand(0)), order);
   }
-  const bool multiplies = name == "mm" || name == "matmul" || name == "linear" || name == "bmm";
-  if (!multiplies) return {};
-  // Rows stay; the columns are the right side's.
-  Sizes sizes = sizes_of(op.getOperand(0));
-  if (!sizes.empty()) sizes.back() = own_sizes_of(op.getResult(0)).back();
+  if (name == "matmul") return with_first(op, 2);
+  const bool windows = name.contains("conv") || name.ends_with("pool2d");
+  const bool keeps = windows || name == "fully_connected" || name == "resize" ||
+                     (name.starts_with("reduce_") && number_in(op, "axis") != 0);
+  return keeps ? with_first(op, 1) : Sizes();
+}
+
+Sizes SizeInference::inferred_of_torch(mlir::Operation& op, llvm::StringRef name) const {
+  if (op.getNumOperands() == 0) return {};
+  const Sizes first = sizes_of(op.getOperand(0));
+  const auto rank = static_cast<std::int64_t>(first.size());
+  const auto axis = [&](unsigned operand) {
+    const Number said =
+        operand < op.getNumOperands() ? number_of(op.getOperand(operand)) : std::nullopt;
+    return said && *said < 0 ? *said + rank : said.value_or(kOpen);
+  };
+  const std::size_t of_result = own_sizes_of(op.getResult(0)).size();
+  if (name == "view" || name == "reshape" || name == "expand") {
+    if (op.getNumOperands() < 2) return {};
+    const Sizes sizes = contents(op.getOperand(1), of_result);
+    return name == "expand" || !llvm::is_contained(sizes, kOpen) ? sizes : of_as_many(op);
+  }
+  if (name == "mm" || name == "bmm" || name == "matmul" || name == "linear") {
+    return with_first(op, of_result - 1);
+  }
+  if (name == "embedding" && op.getNumOperands() > 1) {
+    Sizes sizes = sizes_of(op.getOperand(1));
+    if (rank == 2) sizes.push_back(first.back());
+    return sizes;
+  }
+  Numbers order;
+  for (std::int64_t i = 0; i < rank; ++i) order.push_back(i);
+  if (name == "t" && rank == 2) return {first[1], first[0]};
+  if (name == "transpose" && axis(1) >= 0 && axis(1) < rank && axis(2) >= 0 && axis(2) < rank) {
+    std::swap(order[axis(1)], order[axis(2)]);
+    return reordered(first, order);
+  }
+  if (name == "permute" && op.getNumOperands() > 1) {
+    return reordered(first, numbers_of(op.getOperand(1)));
+  }
+  if (name == "select" && axis(1) >= 0 && axis(1) < rank) {
+    order.erase(order.begin() + axis(1));
+    return reordered(first, order);
+  }
+  return name.contains("conv") || name.contains("_pool") ? with_first(op, 1) : Sizes();
+}
+
+Sizes SizeInference::with_first(mlir::Operation& op, std::size_t count) const {
+  Sizes sizes = own_sizes_of(op.getResult(0));
+  const Sizes first = sizes_of(op.getOperand(0));
+  for (std::size_t i = 0; i < std::min({count, sizes.size(), first.size()}); ++i) {
+    if (sizes[i] == kOpen) sizes[i] = first[i];
+  }
+  return sizes;
+}
+
+Sizes SizeInference::of_as_many(mlir::Operation& op) const {
+  Sizes sizes = own_sizes_of(op.getResult(0));
+  const Sizes from = sizes_of(op.getOperand(0));
+  if (is_open(from) || llvm::count(sizes, kOpen) != 1) return {};
+  std::int64_t all = 1, known = 1;
+  for (const std::int64_t size : from) all *= size;
+  for (const std::int64_t size : sizes) known *= size == kOpen ? 1 : size;
+  if (known > 0) *llvm::find(sizes, kOpen) = all / known;
   return sizes;
 }
 
@@ -355,10 +356,19 @@ Sizes SizeInference::gathered(mlir::Operation& op) const {
   if (dims.index_vector >= 0 && dims.index_vector < static_cast<std::int64_t>(indices.size())) {
     indices.erase(indices.begin() + dims.index_vector);
   }
-  std::size_t next = 0;
+  Sizes slices;
+  if (op.getNumOperands() > 2) {  // dynamic_gather computes them
+    const std::size_t rank = own_sizes_of(op.getOperand(0)).size();
+    for (auto [at, size] : llvm::enumerate(contents(op.getOperand(2), rank))) {
+      if (!llvm::is_contained(dims.dropped, static_cast<std::int64_t>(at))) slices.push_back(size);
+    }
+  }
+  std::size_t next_index = 0, next_slice = 0;
   for (auto [at, size] : llvm::enumerate(sizes)) {
-    if (llvm::is_contained(dims.offsets, static_cast<std::int64_t>(at))) continue;
-    if (next < indices.size() && size == kOpen) size = indices[next];
+    const bool in_slice = llvm::is_contained(dims.offsets, static_cast<std::int64_t>(at));
+    const Sizes& from = in_slice ? slices : indices;
+    std::size_t& next = in_slice ? next_slice : next_index;
+    if (next < from.size() && size == kOpen) size = from[next];
     ++next;
   }
   return sizes;
@@ -413,78 +423,6 @@ Sizes SizeInference::listed(mlir::Operation& op, unsigned first) const {
     size = element(op.getOperand(first++), 0).value_or(kOpen);
   }
   return sizes;
-}
-
-Sizes SizeInference::contents(mlir::Value value, std::size_t count) const {
-  Sizes sizes;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Number size = element(value, static_cast<std::int64_t>(i));
-    sizes.push_back(size && *size >= 0 ? *size : kOpen);
-  }
-  return sizes;
-}
-
-SizeInference::Number SizeInference::element(mlir::Value value, std::int64_t index,
-                                             int depth) const {
-  constexpr int kDeepest = 64;
-  if (depth > kDeepest) return std::nullopt;
-  if (const mlir::Value operand = handed_over_.lookup(value)) {
-    return element(operand, index, depth + 1);
-  }
-  mlir::Operation* const op = value.getDefiningOp();
-  if (op == nullptr) return std::nullopt;
-  if (is_constant(*op)) {
-    auto all = mlir::dyn_cast_or_null<mlir::DenseIntElementsAttr>(attribute_of(*op, "value"));
-    if (!all || all.getNumElements() <= 1) return number_of(value);
-    if (index >= all.getNumElements()) return std::nullopt;
-    return (*(all.value_begin<llvm::APInt>() + index)).getSExtValue();
-  }
-  if (const auto number = number_of(value)) return number;
-  return computed(*op, index, depth + 1);
-}
-
-SizeInference::Number SizeInference::computed(mlir::Operation& op, std::int64_t index,
-                                              int depth) const {
-  const llvm::StringRef type = op.getName().getStringRef(), hlo = hlo_name(op);
-  const auto size_at = [this, &op](Number at) {
-    const Sizes sizes = sizes_of(op.getOperand(0));
-    const bool is_there = at && *at >= 0 && *at < static_cast<std::int64_t>(sizes.size());
-    return is_there && sizes[*at] != kOpen ? Number(sizes[*at]) : std::nullopt;
-  };
-  if (hlo == "get_dimension_size") return size_at(number_at(op, "dimension"));
-  if (type == "shape.shape_of") return size_at(index);
-  if (type == "tensor.dim" || type == "memref.dim" || type == "torch.aten.size.int") {
-    return size_at(element(op.getOperand(1), 0, depth));
-  }
-  if (keeps_contents(type)) return element(op.getOperand(0), index, depth);
-  if (type == "tensor.from_elements" || type == "torch.prim.ListConstruct") {
-    return index < op.getNumOperands()
-               ? element(op.getOperand(static_cast<unsigned>(index)), 0, depth)
-               : std::nullopt;
-  }
-  if (hlo == "concatenate") {
-    for (mlir::Value part : op.getOperands()) {
-      const auto length = static_cast<std::int64_t>(TensorFacts(part.getType()).elements());
-      if (index < length) return element(part, index, depth);
-      index -= length;
-    }
-    return std::nullopt;
-  }
-  if (type == "affine.apply") {
-    auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, "map"));
-    llvm::SmallVector<mlir::Attribute> numbers, results;
-    for (mlir::Value operand : op.getOperands()) {
-      const Number number = element(operand, 0, depth);
-      if (!number) return std::nullopt;
-      numbers.push_back(mlir::IntegerAttr::get(mlir::IndexType::get(op.getContext()), *number));
-    }
-    if (!map || failed(map.getValue().constantFold(numbers, results))) return std::nullopt;
-    return mlir::cast<mlir::IntegerAttr>(results.front()).getInt();
-  }
-  if (op.getNumOperands() != 2) return std::nullopt;
-  const Number a = element(op.getOperand(0), index, depth);
-  const Number b = element(op.getOperand(1), index, depth);
-  return a && b ? arithmetic(type, *a, *b) : std::nullopt;
 }
 
 }  // namespace berth_mlir

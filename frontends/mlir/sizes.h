@@ -1,6 +1,7 @@
 // Sizes that follow from others, where the types of the IR leave them open.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -45,6 +46,12 @@ class SizeInference {
   [[nodiscard]] Sizes inferred(mlir::Operation& op, unsigned result) const;
   [[nodiscard]] Sizes inferred_of_hlo(mlir::Operation& op, llvm::StringRef name) const;
   [[nodiscard]] Sizes inferred_of_tensor(mlir::Operation& op, llvm::StringRef type) const;
+  [[nodiscard]] Sizes inferred_of_tosa(mlir::Operation& op, llvm::StringRef name) const;
+  [[nodiscard]] Sizes inferred_of_torch(mlir::Operation& op, llvm::StringRef name) const;
+  /// The result's own sizes, and the first ones of operand 0 where they are open.
+  [[nodiscard]] Sizes with_first(mlir::Operation& op, std::size_t count) const;
+  /// The one size that is open, of as many elements as operand 0 has.
+  [[nodiscard]] Sizes of_as_many(mlir::Operation& op) const;
   [[nodiscard]] Sizes as_operand_alike(mlir::Operation& op, unsigned result) const;
   [[nodiscard]] Sizes product(mlir::Operation& op) const;
   [[nodiscard]] Sizes gathered(mlir::Operation& op) const;
