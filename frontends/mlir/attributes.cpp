@@ -80,9 +80,11 @@ std::int64_t number_in(mlir::Operation& op, llvm::StringRef key) {
 }
 
 ProductDims product_dims(mlir::Operation& op) {
-  const std::string text = printed(op, "dot_dimension_numbers");
+  std::string text = printed(op, "dot_dimension_numbers");
+  if (text.empty()) text = printed(op, "ragged_dot_dimension_numbers");
   return {listed(text, "lhs_batching_dimensions"), listed(text, "rhs_batching_dimensions"),
-          listed(text, "lhs_contracting_dimensions"), listed(text, "rhs_contracting_dimensions")};
+          listed(text, "lhs_contracting_dimensions"), listed(text, "rhs_contracting_dimensions"),
+          listed(text, "lhs_ragged_dimensions")};
 }
 
 ConvolutionDims convolution_dims(mlir::Operation& op) {

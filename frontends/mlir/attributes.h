@@ -19,9 +19,10 @@ using Numbers = llvm::SmallVector<std::int64_t, 4>;
 /// The first of them under this name; -1 where there is none.
 [[nodiscard]] std::int64_t number_in(mlir::Operation& op, llvm::StringRef key);
 
-/// The dimensions of dot_general's operands; none where the op does not say them.
+/// The dimensions of the operands of dot_general and ragged_dot, and those that groups part; none where the op does not
+/// say them.
 struct ProductDims {
-  Numbers left_batching, right_batching, left_contracting, right_contracting;
+  Numbers left_batching, right_batching, left_contracting, right_contracting, left_ragged;
 };
 [[nodiscard]] ProductDims product_dims(mlir::Operation& op);
 

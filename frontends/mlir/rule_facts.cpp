@@ -266,12 +266,19 @@ berth_status add_product(mlir::Operation& op, berth_builder* builder, std::int32
     return berth_builder_attribute(builder, id, BERTH_TEXT("equation"), nullptr, 0,
                                    view(equation.getValue()));
   }
-  if (attribute_of(op, "dot_dimension_numbers")) {
+  if (attribute_of(op, "dot_dimension_numbers") ||
+      attribute_of(op, "ragged_dot_dimension_numbers")) {
     const ProductDims dims = product_dims(op);
+    const bool parts = llvm::any_of(dims.left_ragged, [&dims](std::int64_t dim) {
+      return llvm::is_contained(dims.left_contracting, dim);
+    });
     if (berth_status status = add_numbers(builder, id, "contracting", dims.left_contracting)) {
       return status;
     }
-    return add_numbers(builder, id, "batching", dims.left_batching);
+    if (berth_status status = add_numbers(builder, id, "batching", dims.left_batching)) {
+      return status;
+    }
+    return parts ? add_numbers(builder, id, "ragged_inner", {1}) : BERTH_OK;
   }
   if (const auto product = general_product(op)) {
     const auto whole = [](double number) {

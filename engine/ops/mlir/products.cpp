@@ -66,6 +66,15 @@ Estimate dot_general(const OpView& op, const WorkRule& rule) {
   return product(op, rule, inner, 1, batches);
 }
 
+Estimate ragged_dot(const OpView& op, const WorkRule& rule) {
+  const TensorView left = op.input(0);
+  const double groups = op.input(2).dim(-1);
+  const double inner = elements_along(left, op.integers("contracting"));
+  const double batches = elements_along(left, op.integers("batching"));
+  return product(op, rule, number(op, "ragged_inner") == 1 ? inner / groups : inner, 1,
+                 groups * batches);
+}
+
 Estimate einsum(const OpView& op, const WorkRule& rule) {
   return op.text("equation").empty() ? dot_general(op, rule) : work::einsum(op, rule);
 }

@@ -90,6 +90,7 @@ constexpr Family kFamilies[] = {
     {{contraction, OpClass::matmul}, "linalg.contract"},
     {cubic(1.0 / 3), "stablehlo.cholesky"},
     {kDot, "stablehlo.dot stablehlo.dot_general"},
+    {{ragged_dot, OpClass::matmul}, "chlo.ragged_dot"},
     {{einsum, OpClass::matmul}, "stablehlo.einsum"},
     {kTriangular, "stablehlo.triangular_solve"},
     {convolution(window_alone), "linalg.conv_1d linalg.conv_2d linalg.conv_3d"},

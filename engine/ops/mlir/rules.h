@@ -3,6 +3,7 @@
 // Beside the tensors a rule reads what the importer found, each a list of whole numbers:
 //   contracting, batching   dimensions of input 0 that a product sums over, and that it shares with
 //                 input 1 and the result (stablehlo.dot_general)
+//   ragged_inner  1: of a product in groups, which part the dimensions that it sums over (chlo.ragged_dot)
 //   inner         how many products each element of the result sums up, as an op's maps say
 //   product       of a product or a convolution in linalg's general form: groups, columns of each, channels
 //                 that an element sums up, and the window over which it does
@@ -74,11 +75,12 @@ EstimateFunction with_body;
 EstimateFunction matmul;  ///< linalg.matmul, tosa.matmul, torch.aten.mm: (.., m, k) with (.., k, n)
 EstimateFunction matmul_transposed;  ///< (.., k, m) with (.., k, n)
 EstimateFunction
-    batched_vectors;            ///< a matrix and a vector each: (b, m, k) with (b, k), or (b, k, n)
-EstimateFunction dot_general;   ///< which dimensions meet is in the attributes
-EstimateFunction einsum;        ///< attribute "equation"
-EstimateFunction contraction;   ///< attribute "inner"
-EstimateFunction tiled_matmul;  ///< (.., m, k, m0, k0) with (.., n, k, n0, k0)
+    batched_vectors;           ///< a matrix and a vector each: (b, m, k) with (b, k), or (b, k, n)
+EstimateFunction dot_general;  ///< which dimensions meet is in the attributes
+EstimateFunction ragged_dot;   ///< groups of rows meet a matrix each; input 2 has the groups' sizes
+EstimateFunction einsum;       ///< attribute "equation"
+EstimateFunction contraction;  ///< attribute "inner"
+EstimateFunction tiled_matmul;    ///< (.., m, k, m0, k0) with (.., n, k, n0, k0)
 EstimateFunction reduced_matmul;  ///< sums over batches too
 EstimateFunction fourier;         ///< attribute "fft_length"; without it, along the last dimension
 EstimateFunction image_fourier;   ///< over the last two dimensions; complex numbers are two tensors

@@ -66,6 +66,23 @@ TEST_CASE("every contraction is as many products as its shapes say") {
   }
 }
 
+TEST_CASE("groups of rows meet a matrix each, and groups of what is summed up give one each") {
+  check_products(work_of({"chlo.ragged_dot",
+                          {{64, 16}, {8, 16, 32}, {8}},
+                          {64, 32},
+                          {{"contracting", {1}}},
+                          0,
+                          {}}),
+                 {64.0 / 8, 32, 16, 8});
+  check_products(work_of({"chlo.ragged_dot",
+                          {{64, 16}, {64, 32}, {8}},
+                          {8, 16, 32},
+                          {{"contracting", {0}}, {"ragged_inner", {1}}},
+                          0,
+                          {}}),
+                 {16, 32, 64.0 / 8, 8});
+}
+
 TEST_CASE("an einsum is counted by its equation") {
   GraphBuilder builder("g", "mlir");
   const OpId op = builder.add_op("op", "stablehlo.einsum");

@@ -159,3 +159,12 @@ func.func @dequantised_product(%a: tensor<512x512xf16>, %b: tensor<512x512xi4>, 
   } -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
+// 2 x 4096 x 256 x 64 in eight groups, and the gradient of the matrices.
+func.func @ragged(%x: tensor<4096x256xf32>, %w: tensor<8x256x64xf32>, %g: tensor<8xi32>) -> tensor<4096x64xf32> {
+  %0 = "chlo.ragged_dot"(%x, %w, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4096x256xf32>, tensor<8x256x64xf32>, tensor<8xi32>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}
+func.func @ragged_gradient(%x: tensor<4096x256xf32>, %y: tensor<4096x64xf32>, %g: tensor<8xi32>) -> tensor<8x256x64xf32> {
+  %0 = "chlo.ragged_dot"(%x, %y, %g) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [0]>}> : (tensor<4096x256xf32>, tensor<4096x64xf32>, tensor<8xi32>) -> tensor<8x256x64xf32>
+  return %0 : tensor<8x256x64xf32>
+}
