@@ -61,15 +61,62 @@ bool changes_sizes(llvm::StringRef type) {
   } else {
     name = name.rsplit('.').second;
   }
-  constexpr llvm::StringRef kNames[] = {
-      "as_strided",   "baddbmm",       "bmm",          "cat",         "concat",
-      "convolution",  "dot",           "dynamic_conv", "dynamic_pad", "dynamic_slice",
-      "einsum",       "expand",        "flip",         "gather",      "index",
-      "index_select", "masked_select", "matmul",       "mm",          "nonzero",
-      "pad",          "permute",       "repeat",       "reshape",     "real_dynamic_slice",
-
-      "resize",       "select",        "slice",        "subview",     "t",
-      "tile",         "transpose",     "unique_dim",   "view"};
+  constexpr llvm::StringRef kNames[] = {"all_gather",
+                                        "all_to_all",
+                                        "as_strided",
+                                        "baddbmm",
+                                        "bmm",
+                                        "cat",
+                                        "col2im",
+                                        "concat",
+                                        "constant_pad_nd",
+                                        "convolution",
+                                        "dot",
+                                        "dynamic_conv",
+                                        "dynamic_pad",
+                                        "dynamic_slice",
+                                        "einsum",
+                                        "expand",
+                                        "fft",
+                                        "flip",
+                                        "gather",
+                                        "hstack",
+                                        "im2col",
+                                        "index",
+                                        "index_select",
+                                        "masked_select",
+                                        "matmul",
+                                        "mm",
+                                        "narrow",
+                                        "nonzero",
+                                        "pad",
+                                        "permute",
+                                        "pixel_shuffle",
+                                        "pixel_unshuffle",
+                                        "real_dynamic_slice",
+                                        "reduce_scatter",
+                                        "repeat",
+                                        "repeat_interleave",
+                                        "reshape",
+                                        "resize",
+                                        "select",
+                                        "set_dimension_size",
+                                        "slice",
+                                        "stack",
+                                        "subview",
+                                        "t",
+                                        "tile",
+                                        "top_k",
+                                        "topk",
+                                        "torch_index_select",
+                                        "transpose",
+                                        "triangular_solve",
+                                        "unfold",
+                                        "unique_dim",
+                                        "upsample_bilinear2d",
+                                        "upsample_nearest2d",
+                                        "view",
+                                        "vstack"};
   const bool chooses =
       type == "stablehlo.select" || type == "arith.select" || type == "tosa.select";
   return llvm::is_contained(kNames, name) && !chooses;
@@ -219,6 +266,9 @@ Sizes SizeInference::inferred_of_tensor(mlir::Operation& op, llvm::StringRef typ
     return listed(op, 0);
   }
   if (type == "tensor.splat") return listed(op, 1);
+  if (type == "tensor.reshape" || type == "memref.reshape") {
+    return contents(op.getOperand(1), own_sizes_of(op.getResult(0)).size());
+  }
   if (type == "tensor.expand_shape") return regrouped(op, /*collapses=*/false);
   if (type == "tensor.collapse_shape") return regrouped(op, /*collapses=*/true);
   if (type == "tensor.concat") return joined(op, number_in(op, "dim"));

@@ -55,6 +55,19 @@ func.func @cut(%x: tensor<?x512xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf
   %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
   return %0 : tensor<?x256xf32>
 }
+// As IREE writes torch's views, twice as many rows.
+func.func @reshaped(%x: tensor<?x512xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %columns = arith.constant 256 : i64
+  %n = tensor.dim %x, %zero : tensor<?x512xf32>
+  %m = arith.muli %n, %two : index
+  %rows = arith.index_cast %m : index to i64
+  %s = tensor.from_elements %rows, %columns : tensor<2xi64>
+  %1 = tensor.reshape %x(%s) : (tensor<?x512xf32>, tensor<2xi64>) -> tensor<?x256xf32>
+  %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
+  return %0 : tensor<?x256xf32>
+}
 func.func @regrouped(%x: tensor<?x2x128xf32>, %w: tensor<256x256xf32>) -> tensor<?x256xf32> {
   %1 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<?x2x128xf32> into tensor<?x256xf32>
   %0 = "stablehlo.dot"(%1, %w) : (tensor<?x256xf32>, tensor<256x256xf32>) -> tensor<?x256xf32>
