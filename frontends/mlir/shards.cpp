@@ -63,7 +63,7 @@ bool calls_target(mlir::Operation* op, llvm::StringRef target) {
 }
 
 /// Numbers in "{devices=[1,1,4,2]<=[8] last_tile_dims={manual, replicated}}" that belong to "manual"; of "{manual}"
-/// all partitions of the module.
+/// all partitions of the module, and as many as the tensor has of its shard where that does not say it.
 double manual_shards(mlir::Operation& conversion) {
   auto said = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(conversion, "mhlo.sharding"));
   if (!said) return 1;
@@ -80,7 +80,9 @@ double manual_shards(mlir::Operation& conversion) {
   auto module = conversion.getParentOfType<mlir::ModuleOp>();
   if (said.getValue() != "{manual}" || !module) return shards;
   auto partitions = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions");
-  return partitions ? std::max(1.0, static_cast<double>(partitions.getInt())) : 1;
+  if (partitions) return std::max(1.0, static_cast<double>(partitions.getInt()));
+  return TensorFacts(conversion.getOperand(0).getType()).elements() /
+         std::max(1.0, TensorFacts(conversion.getResult(0).getType()).elements());
 }
 
 /// The conversion that gives a shard, behind annotations; null for none.
