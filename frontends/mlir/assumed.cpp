@@ -63,10 +63,12 @@ llvm::SmallVector<mlir::Operation*> functions_for(mlir::ModuleOp module, llvm::S
   return functions;
 }
 
-bool has_dimension(mlir::Operation* function, const GivenSize& given) {
+/// Whether the type of the argument leaves that size open.
+bool leaves_open(mlir::Operation* function, const GivenSize& given) {
   mlir::Region& body = *body_of(function);
-  return given.argument < body.getNumArguments() &&
-         given.dimension < TensorFacts(body.getArgument(given.argument).getType()).shape.size();
+  if (given.argument >= body.getNumArguments()) return false;
+  const TensorFacts facts(body.getArgument(given.argument).getType());
+  return given.dimension < facts.shape.size() && facts.shape[given.dimension] < 0;
 }
 
 }  // namespace
@@ -89,11 +91,11 @@ std::optional<GivenSizes> read_sizes(llvm::ArrayRef<std::string> texts, mlir::Mo
     }
     const auto functions = functions_for(module, given->function);
     if (llvm::none_of(functions, [&given](mlir::Operation* function) {
-          return has_dimension(function, *given);
+          return leaves_open(function, *given);
         })) {
       error = text +
-              " is of no argument here; count arguments and dimensions of a function with "
-              "a body from 0 on";
+              " is of no argument whose type leaves that size open; count arguments and "
+              "dimensions of a function with a body from 0 on";
       return std::nullopt;
     }
     sizes.of_arguments.push_back(*given);
@@ -124,7 +126,7 @@ Assumed::~Assumed() {
 void Assumed::give_to_arguments(mlir::ModuleOp module, const GivenSizes& sizes) {
   for (const GivenSize& given : sizes.of_arguments) {
     for (mlir::Operation* function : functions_for(module, given.function)) {
-      if (!has_dimension(function, given)) continue;
+      if (!leaves_open(function, given)) continue;
       mlir::Value argument = body_of(function)->getArgument(given.argument);
       Sizes all(TensorFacts(argument.getType()).shape.size(), -1);
       all[given.dimension] = given.size;

@@ -61,65 +61,17 @@ bool changes_sizes(llvm::StringRef type) {
   } else {
     name = name.rsplit('.').second;
   }
-  constexpr llvm::StringRef kNames[] = {"all_gather",
-                                        "all_to_all",
-                                        "as_strided",
-                                        "baddbmm",
-                                        "bmm",
-                                        "cat",
-                                        "col2im",
-                                        "concat",
-                                        "constant_pad_nd",
-                                        "convolution",
-                                        "dot",
-                                        "dynamic_conv",
-                                        "dynamic_pad",
-                                        "dynamic_slice",
-                                        "einsum",
-                                        "expand",
-                                        "fft",
-                                        "flip",
-                                        "gather",
-                                        "hstack",
-                                        "im2col",
-                                        "index",
-                                        "index_select",
-                                        "masked_select",
-                                        "matmul",
-                                        "mm",
-                                        "narrow",
-                                        "nonzero",
-                                        "pad",
-                                        "permute",
-                                        "pixel_shuffle",
-                                        "pixel_unshuffle",
-                                        "real_dynamic_slice",
-                                        "reduce_scatter",
-                                        "repeat",
-                                        "repeat_interleave",
-                                        "reshape",
-                                        "resize",
-                                        "select",
-                                        "set_dimension_size",
-                                        "slice",
-                                        "stack",
-                                        "subview",
-                                        "t",
-                                        "tile",
-                                        "top_k",
-                                        "topk",
-                                        "torch_index_select",
-                                        "transpose",
-                                        "triangular_solve",
-                                        "unfold",
-                                        "unique_dim",
-                                        "upsample_bilinear2d",
-                                        "upsample_nearest2d",
-                                        "view",
-                                        "vstack"};
+  constexpr llvm::StringLiteral kNames =
+      " all_gather all_to_all as_strided baddbmm bmm cat col2im concat constant_pad_nd "
+      "convolution dot dynamic_conv dynamic_pad dynamic_slice einsum expand fft flip gather "
+      "hstack im2col index index_select masked_select matmul mm narrow nonzero pad permute "
+      "pixel_shuffle pixel_unshuffle real_dynamic_slice reduce_scatter repeat "
+      "repeat_interleave reshape resize select set_dimension_size slice stack subview t tile "
+      "top_k topk torch_index_select transpose triangular_solve unfold unique_dim "
+      "upsample_bilinear2d upsample_nearest2d view vstack ";
   const bool chooses =
       type == "stablehlo.select" || type == "arith.select" || type == "tosa.select";
-  return llvm::is_contained(kNames, name) && !chooses;
+  return kNames.contains((" " + name + " ").str()) && !chooses;
 }
 
 }  // namespace
