@@ -1,5 +1,6 @@
 #include "module_graph.h"
 
+#include "buffers.h"
 #include "llvm/ADT/Twine.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -241,6 +242,7 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   // Else it is a constant of the step, as what it writes over may be.
   if (varies && failed(keep_in_step(op, tensors))) return mlir::failure();
   if (failed(add_outputs(op, id, varies, tensors))) return mlir::failure();
+  if (failed(order_buffers(op, id, tensors))) return mlir::failure();
   if (failed(checked(op, add_work(op, id, tensors)))) return mlir::failure();
   if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
   return add_hints(op, id);
@@ -263,6 +265,48 @@ mlir::LogicalResult ModuleGraph::add_outputs(mlir::Operation& op, std::int32_t i
     }
     if (varies) varying_.insert(made);
     made_by_[made] = id;
+  }
+  return mlir::success();
+}
+
+std::int32_t ModuleGraph::buffer_behind(std::int32_t tensor) const {
+  for (auto shown = shown_by_.find(tensor); shown != shown_by_.end();
+       shown = shown_by_.find(tensor)) {
+    tensor = shown->second;
+  }
+  return tensor;
+}
+
+mlir::LogicalResult ModuleGraph::order_buffers(mlir::Operation& op, std::int32_t id,
+                                               const Tensors& tensors) {
+  for (mlir::OpResult result : op.getResults()) {
+    if (!mlir::isa<mlir::MemRefType>(result.getType())) continue;
+    const std::int32_t made = tensors_of(tensors, result).front();
+    if (is_view(op)) {
+      shown_by_[made] = tensors_of(tensors, op.getOperand(0)).front();
+    } else {
+      buffer_written_by_[id] = made;
+    }
+  }
+  const auto follow = [&](std::int32_t before) {
+    if (before < 0 || before == id) return mlir::success();
+    return checked(op, berth_builder_after(builder_, id, before));
+  };
+  const TouchedBuffers touched = buffers_of(op);
+  for (mlir::Value buffer : touched.read) {
+    BufferUse& use = uses_of_buffers_[buffer_behind(tensors_of(tensors, buffer).front())];
+    if (failed(follow(use.writer))) return mlir::failure();
+    use.readers.push_back(id);
+  }
+  for (mlir::Value buffer : touched.written) {
+    const std::int32_t written = buffer_behind(tensors_of(tensors, buffer).front());
+    BufferUse& use = uses_of_buffers_[written];
+    buffer_written_by_.try_emplace(id, written);
+    if (failed(follow(use.writer))) return mlir::failure();
+    for (const std::int32_t reader : use.readers) {
+      if (failed(follow(reader))) return mlir::failure();
+    }
+    use = {id, {}};
   }
   return mlir::success();
 }
@@ -422,6 +466,10 @@ mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id)
   std::string together;
   if (const auto place = places_.find(taker != nullptr ? taker : &op); place != places_.end()) {
     together = ("place " + llvm::Twine(place->second)).str();
+  } else if (const auto buffer = buffer_written_by_.find(id);
+             buffer != buffer_written_by_.end() && calls_.size() == 1) {
+    // A buffer is in one place, where all that write it are.
+    together = ("buffer " + llvm::Twine(buffer->second)).str();
   } else if (calls_.size() > 1) {
     together = ("op " + llvm::Twine(id_of_.lookup_or(&op))).str();
   }

@@ -91,6 +91,11 @@ class ModuleGraph {
   [[nodiscard]] bool copies_destination(mlir::Operation& op, const Tensors& tensors);
   /// Each step makes anew what the op writes over.
   mlir::LogicalResult keep_in_step(mlir::Operation& op, const Tensors& tensors);
+  /// What writes a buffer runs behind all that reads or writes it before, and what reads one behind the last that wrote
+  /// it.
+  mlir::LogicalResult order_buffers(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
+  /// The tensor that a buffer is, of which `tensor` may show a part.
+  [[nodiscard]] std::int32_t buffer_behind(std::int32_t tensor) const;
   /// The op that writes its result over what this one fills, on the same device; null for none.
   [[nodiscard]] mlir::Operation* taker_of(mlir::Operation& op);
   /// Whether the op is in no graph of its own: it puts tensors together or takes them apart.
@@ -121,6 +126,15 @@ class ModuleGraph {
   llvm::DenseMap<std::int32_t, std::int32_t> made_by_;  ///< the op that gives a tensor
   llvm::DenseSet<std::int32_t> in_step_;                ///< ops that are no constants of the step
   llvm::DenseMap<mlir::Operation*, std::int32_t> places_;  ///< numbers of those that share memory
+  struct BufferUse {
+    std::int32_t writer = -1;
+    llvm::SmallVector<std::int32_t, 4> readers;  // since then
+  };
+  llvm::DenseMap<std::int32_t, BufferUse> uses_of_buffers_;  ///< by tensor
+  llvm::DenseMap<std::int32_t, std::int32_t>
+      shown_by_;  ///< by tensor: the one of which it is a part
+  llvm::DenseMap<std::int32_t, std::int32_t>
+      buffer_written_by_;  ///< by op: what holds it on a device
   Effects effects_;
   llvm::SetVector<mlir::Operation*> dead_;        // in one call at least
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
