@@ -69,6 +69,10 @@ bool converts(const OpView& op) {
   return op.input(0).dtype() == DType::unknown || op.input(0).dtype() != op.output(0).dtype();
 }
 
+bool reduces(const OpView& op) {
+  return op.input(0).elements() != op.output(0).elements();
+}
+
 bool drops(const OpView& op) {
   constexpr std::size_t kTrainingMode = 2;
   return op.integer("training_mode", op.input(kTrainingMode).present() ? 1 : 0) != 0;
@@ -94,6 +98,10 @@ Estimate dropped(const OpView& op, const WorkRule& rule) {
 
 Estimate per_input(const OpView& op, const WorkRule& rule) {
   return make_estimate(op, rule, rule.flops * op.input(0).elements(), all_bytes(op));
+}
+
+Estimate reduced(const OpView& op, const WorkRule& rule) {
+  return reduces(op) ? per_input(op, rule) : nothing(op, rule);
 }
 
 Estimate per_operand(const OpView& op, const WorkRule& rule) {

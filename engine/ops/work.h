@@ -66,6 +66,8 @@ struct ConvolutionShape {
 
 /// Whether the output's type is another than the input's, as far as that is known.
 [[nodiscard]] bool converts(const OpView& op);
+/// Whether the output has another number of elements than the first input, as far as that is known.
+[[nodiscard]] bool reduces(const OpView& op);
 /// Whether a Dropout is of a training step: by the attribute "training_mode" of who knows, else where it has the
 /// input of that name.
 [[nodiscard]] bool drops(const OpView& op);
@@ -83,6 +85,7 @@ EstimateFunction per_input;    ///< of the first input (reductions)
 EstimateFunction per_operand;  ///< of the first output, for every input after the first
 EstimateFunction write_only;   ///< of the first output; inputs are only sizes
 EstimateFunction converted;    ///< per_output, or nothing where the input has the output's type
+EstimateFunction reduced;      ///< per_input, or nothing where all elements are kept
 EstimateFunction dropped;      ///< per_output, or nothing in inference
 /// Input `update` written into a copy of the first, or into that itself, where the result takes its place.
 [[nodiscard]] Estimate scattered(const OpView& op, const WorkRule& rule, std::size_t update);

@@ -207,9 +207,12 @@ Estimate bins_by_values(const OpView& op, const WorkRule& rule) {
 }
 constexpr WorkRule kBinsByValues{bins_by_values, OpClass::reduction};
 
+/// A kernel that has no axis to reduce, or only such of one element, gives its input's buffer.
+constexpr WorkRule kReduction{work::reduced, OpClass::reduction, 1};
+
 constexpr Row kOps[] = {
-    {"All", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
-    {"Any", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
+    {"All", "output:=bool", reduce, kReduction, fold_reduce<fold::Reduction::smallest>},
+    {"Any", "output:=bool", reduce, kReduction, fold_reduce<fold::Reduction::largest>},
     {"ApproxTopK", "values:T indices:=int32", approximate_top_k, kSelection},
     {"ArgMax", "output:output_type=int64", arg_reduce, reduction(1)},
     {"ArgMin", "output:output_type=int64", arg_reduce, reduction(1)},
@@ -226,9 +229,9 @@ constexpr Row kOps[] = {
     {"InTopK", "precision:=bool", in_top_k, reduction(1)},
     {"InTopKV2", "precision:=bool", in_top_k, reduction(1)},
     {"L2Loss", "output:T", rule::scalars, reduction(2)},
-    {"Max", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
-    {"Mean", "output:T", reduce, reduction(1)},
-    {"Min", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
+    {"Max", "output:T", reduce, kReduction, fold_reduce<fold::Reduction::largest>},
+    {"Mean", "output:T", reduce, kReduction},
+    {"Min", "output:T", reduce, kReduction, fold_reduce<fold::Reduction::smallest>},
     {"NonMaxSuppression", "selected_indices:=int32", non_max_suppression, kSuppression},
     {"NonMaxSuppressionV2", "selected_indices:=int32", non_max_suppression, kSuppression},
     {"NonMaxSuppressionV3", "selected_indices:=int32", non_max_suppression, kSuppression},
@@ -238,7 +241,7 @@ constexpr Row kOps[] = {
      non_max_suppression_counted, kSuppression},
     {"NonMaxSuppressionWithOverlaps", "selected_indices:=int32", non_max_suppression, kSuppression},
     {"NthElement", "values:T", nth_element, kNthElement},
-    {"Prod", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::product>},
+    {"Prod", "output:T", reduce, kReduction, fold_reduce<fold::Reduction::product>},
     {"RaggedBincount", "output:T", ragged_bincount, kBinsByValues},
     {"SegmentMax", "output:T", segment, reduction(1)},
     {"SegmentMaxV2", "output:T", segment_numbered, reduction(1)},
@@ -259,7 +262,7 @@ constexpr Row kOps[] = {
     {"SparseSegmentSum", "output:T", segment, kGatheredSegments},
     {"SparseSegmentSumGrad", "output:T", segment_counted, kGatheredSegments},
     {"SparseSegmentSumWithNumSegments", "output:T", segment_counted, kGatheredSegments},
-    {"Sum", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
+    {"Sum", "output:T", reduce, kReduction, fold_reduce<fold::Reduction::sum>},
     {"TopK", "values:T indices:=int32", top_k, kSelection},
     {"TopKV2", "values:T indices:index_type=int32", top_k, kSelection},
     {"UnsortedSegmentMax", "output:T", unsorted_segment, reduction(1)},

@@ -35,7 +35,10 @@ TEST_CASE("views are what runtimes give another shape, name or the type that it 
         Case{"onnx", "Relu", DType::f32, false}, Case{"onnx", "Cast", DType::f32, true},
         Case{"onnx", "Cast", DType::f16, false}, Case{"onnx", "Cast", DType::unknown, false},
         Case{"tf", "Identity", DType::f32, true}, Case{"tf", "Cast", DType::f32, true},
-        Case{"tf", "Cast", DType::i32, false}, Case{"mlir", "stablehlo.reshape", DType::f32, true},
+        Case{"tf", "Cast", DType::i32, false}, Case{"tf", "Sum", DType::f32, true},
+        Case{"tf", "EuclideanNorm", DType::f32, false},
+        Case{"onnx", "ReduceSum", DType::f32, false},
+        Case{"mlir", "stablehlo.reshape", DType::f32, true},
         Case{"mlir", "torch.aten.view", DType::f32, true},
         Case{"berth", "Reshape", DType::f32, false}}) {
     CAPTURE(one.dialect);
