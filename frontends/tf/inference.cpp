@@ -503,6 +503,7 @@ class Inference {
       list.repeats = after_one.repeats;
     }
     list.handle = after_one.handle;
+    list.other = after_one.other;
   }
 
   void larger_branch(NodeId id, Node& node, const std::vector<Attributes::Function>& branches,
@@ -523,7 +524,10 @@ class Inference {
     for (std::size_t i = 0; i < largest.outputs.size() && i < node.outputs.size(); ++i) {
       Value& output = node.outputs[i];
       merge_shape(output, largest.outputs[i]);
-      if (output.handle == nullptr) output.handle = largest.outputs[i].handle;
+      if (output.handle == nullptr) {
+        output.handle = largest.outputs[i].handle;
+        output.other = largest.outputs[i].other;
+      }
       output.length = largest.outputs[i].length;
       output.repeats = largest.outputs[i].repeats;
     }

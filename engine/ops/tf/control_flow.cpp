@@ -13,7 +13,10 @@ void merge(OpContext& op) {
   Value shape;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     const Value& input = op.in(i);
-    if (shape.handle == nullptr) shape.handle = input.handle;
+    if (shape.handle == nullptr) {
+      shape.handle = input.handle;
+      shape.other = input.other;
+    }
     if (shape.type == kUnknownType) shape.type = input.type;
     if (!input.ranked) continue;
     if (!shape.ranked) {

@@ -86,31 +86,34 @@ void joined_elements(OpContext& op) {
 }
 
 void stack(OpContext& op) {
-  new_handle(op, op.attributes.type("elem_type", kUnknownType), kPair);
+  new_list(op, op.attributes.type("elem_type", kUnknownType), kPair);
 }
 /// handle, element.
 void stack_push(OpContext& op) {
-  learn(op.in(0), op.in(1));
+  learn_push(op.in(0), op.in(1));
   op.copy_shape(0, op.in(1));
+}
+void stack_pop(OpContext& op) {
+  give_element(op, 0, pushed_element(op.in(0)));
 }
 
 // --- Tensor lists -------------------------------------------------------------------------------
 
 /// element shape, size.
 void list_reserve(OpContext& op) {
-  Handle& handle = new_handle(op, op.attributes.type("element_dtype", kUnknownType));
+  Handle& handle = new_list(op, op.attributes.type("element_dtype", kUnknownType));
   state_shape(handle, shape_of_content(op.in(0)));
   handle.size = size_or_unknown(op.in(1));
+  learn_push(op.out(0), Value());  // zeros until they are set
 }
 void list_empty(OpContext& op) {
-  Handle& handle = new_handle(op, op.attributes.type("element_dtype", kUnknownType));
+  Handle& handle = new_list(op, op.attributes.type("element_dtype", kUnknownType));
   state_shape(handle, shape_of_content(op.in(0)));
 }
 /// The list with one more, or one other, element: `from` is that element.
 void list_updated(OpContext& op, const Value& from) {
-  op.set(0, {});
-  op.out(0).handle = op.in(0).handle;
-  learn(op.in(0), from);
+  same_list(op);
+  learn_push(op.in(0), from);
 }
 void list_push(OpContext& op) {
   list_updated(op, op.in(1));
@@ -127,13 +130,13 @@ void list_scatter_into(OpContext& op) {
 /// tensor, element shape (or indices).
 void list_from_rows(OpContext& op) {
   const Value& tensor = op.in(0);
-  Handle& handle = new_handle(op, tensor.type);
-  state_shape(handle, row_of(tensor));
+  Handle& handle = new_list(op, tensor.type);
+  learn_push(op.out(0), row_of(tensor));
   handle.size = tensor.dim(0);
 }
 /// A shape among the inputs fills what the list's own leaves open.
 Value list_element(const OpContext& op, std::size_t shape) {
-  Value element = element_of(op.in(0));
+  Value element = pushed_element(op.in(0));
   merge_shape(element, shape_of_content(op.in(shape)));
   return element;
 }
@@ -143,8 +146,7 @@ void list_get(OpContext& op) {
 }
 /// list, element shape: the list without its last, and that.
 void list_pop(OpContext& op) {
-  op.set(0, {});
-  op.out(0).handle = op.in(0).handle;
+  same_list(op);
   give_element(op, 1, list_element(op, 1));
 }
 /// list, element shape.
@@ -164,8 +166,8 @@ constexpr Row kOps[] = {
     {"Stack", "handle:=string", stack, kHandle},
     {"StackClose", "", rule::none, kHandle},
     {"StackCloseV2", "", rule::none, kHandle},
-    {"StackPop", "elem:elem_type", read_handle, kHandle},
-    {"StackPopV2", "elem:elem_type", read_handle, kHandle},
+    {"StackPop", "elem:elem_type", stack_pop, kHandle},
+    {"StackPopV2", "elem:elem_type", stack_pop, kHandle},
     {"StackPush", "output:T", stack_push, kHandle},
     {"StackPushV2", "output:T", stack_push, kHandle},
     {"StackV2", "handle:=resource", stack, kHandle},

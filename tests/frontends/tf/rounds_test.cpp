@@ -14,6 +14,10 @@ std::string inside(const std::string& text) {
   return "node_def" + text.substr(4);
 }
 
+std::string argument(const std::string& kind, const std::string& name, const char* type) {
+  return kind + " { name: '" + name + "' type: " + type + " } ";
+}
+
 bool has_note(const LoadedModel& model, std::string_view part) {
   return std::any_of(model.notes.begin(), model.notes.end(),
                      [&](const std::string& note) { return note.find(part) != std::string::npos; });
@@ -21,9 +25,6 @@ bool has_note(const LoadedModel& model, std::string_view part) {
 
 TEST_CASE("a list into which every round puts the same tensor holds it once") {
   // i, w, x, l, m of the loop:  while (i < 50) { i += 1; x = x @ w; l.push(w); m.push(x) }
-  const auto argument = [](const std::string& kind, const std::string& name, const char* type) {
-    return kind + " { name: '" + name + "' type: " + type + " } ";
-  };
   const auto all = [&](const std::string& kind) {
     return argument(kind, kind[0] + std::string("i"), "DT_INT32") +
            argument(kind, kind[0] + std::string("w"), "DT_FLOAT") +
@@ -78,11 +79,119 @@ TEST_CASE("a list into which every round puts the same tensor holds it once") {
   CHECK(bytes("iw", "other:y:0") == 50 * kOne);  // another one in every round
 }
 
+const std::string kList = attr("element_dtype", "type: DT_INT32");
+const std::string kShapes = kFloats + attr("out_type", "type: DT_INT32");
+
+/// An empty list of this name.
+std::string list(const std::string& name, const std::string& kind) {
+  return node(name, "EmptyTensorList", "none most", kind + attr("shape_type", "type: DT_INT32"));
+}
+
+TEST_CASE(
+    "elements that are popped have what all pushes have in common: content, and lists of it") {
+  const std::string lists = attr("element_dtype", "type: DT_VARIANT");
+  const std::string stacks = attr("elem_type", "type: DT_INT32");
+  const std::string x = placeholder("x", {6, 8}) + integers("none", {-1}, true) +
+                        integers("most", {9}, true) + integers("a", {2, 24}) +
+                        integers("b", {4, 12}) + integers("i", {0}, true);
+  const std::string l = list("l", kList) + node("p", "TensorListPushBack", "l a", kList);
+  const std::string y = node("y", "Reshape", "x pop:1", kFloats);
+  struct Case {
+    std::string text;
+    std::vector<std::int64_t> dims;
+  };
+  for (const Case& one :
+       {Case{l + node("q", "TensorListPushBack", "p a", kList) +
+                 node("pop", "TensorListPopBack", "q none", kList) + y,
+             {2, 24}},
+        Case{l + node("q", "TensorListPushBack", "p b", kList) +
+                 node("pop", "TensorListPopBack", "q none", kList) + y,
+             {-1, -1}},
+        Case{l + node("q", "TensorListSetItem", "p i b", kList) +
+                 node("pop", "TensorListPopBack", "q none", kList) + y,
+             {-1, -1}},
+        // What was not set is zeros.
+        Case{node("l", "TensorListReserve", "none most", kList) +
+                 node("q", "TensorListSetItem", "l i a", kList) +
+                 node("pop", "TensorListPopBack", "q none", kList) + y,
+             {-1, -1}},
+        Case{l + list("m", lists) + node("q", "TensorListPushBack", "m p", lists) +
+                 node("inner", "TensorListPopBack", "q none", lists) +
+                 node("pop", "TensorListPopBack", "inner:1 none", kList) + y,
+             {2, 24}},
+        Case{node("s", "StackV2", "most", stacks) + node("push", "StackPushV2", "s a", kInts) +
+                 node("pop", "StackPopV2", "s ^push", stacks) +
+                 node("y", "Reshape", "x pop", kFloats),
+             {2, 24}}}) {
+    CAPTURE(one.text);
+    const LoadedModel model = load_bytes(x + one.text);
+    CHECK(shape_of(*model.graph, "y") == one.dims);
+  }
+}
+
+/// A loop that pushes the shape of x, and one that pops it for the gradient of a broadcast, as a loop's gradient does:
+/// g -> the sum over what was broadcast -> matmul(g, g^T).
+std::string loop_with_gradient(int batch) {
+  const auto function = [&](const std::string& name, const std::string& outputs) {
+    return "function { signature { name: '" + name + "' " + argument("input_arg", "i", "DT_INT32") +
+           argument("input_arg", "l", "DT_VARIANT") + argument("input_arg", "x", "DT_FLOAT") +
+           outputs + "} ";
+  };
+  const std::string outs = argument("output_arg", "oi", "DT_INT32") +
+                           argument("output_arg", "ol", "DT_VARIANT") +
+                           argument("output_arg", "ox", "DT_FLOAT");
+  const std::string count = inside(integers("one", {1}, true)) +
+                            inside(node("add", "AddV2", "i one:output:0", kInts)) +
+                            "ret { key: 'oi' value: 'add:z:0' } ret { key: 'ox' value: 'x' } ";
+  const std::string forward =
+      function("forward", outs) + count + inside(node("shape", "Shape", "x", kShapes)) +
+      inside(node("push", "TensorListPushBack", "l shape:output:0", kList)) +
+      "ret { key: 'ol' value: 'push:output_handle:0' } } ";
+  const std::string back =
+      function("back", outs) + count + inside(integers("none", {-1}, true)) +
+      inside(node("pop", "TensorListPopBack", "l none:output:0", kList)) +
+      inside(node("args", "BroadcastGradientArgs", "pop:tensor:0 pop:tensor:0", kInts)) +
+      inside(node("sum", "Sum", "x args:r0:0", kFloats)) +
+      inside(node("g", "Reshape", "sum:output:0 pop:tensor:0", kFloats)) +
+      inside(
+          node("m", "MatMul", "g:output:0 g:output:0", kFloats + attr("transpose_b", "b: true"))) +
+      "ret { key: 'ol' value: 'pop:output_handle:0' } } ";
+  const std::string condition = function("cond", argument("output_arg", "r", "DT_BOOL")) +
+                                inside(integers("end", {10}, true)) +
+                                inside(node("less", "Less", "i end:output:0", kInts)) +
+                                "ret { key: 'r' value: 'less:z:0' } } ";
+  const auto loop = [&](const std::string& name, const std::string& inputs) {
+    return node(name, "StatelessWhile", inputs,
+                attr("body", "func { name: '" + name + "' }") +
+                    attr("cond", "func { name: 'cond' }") +
+                    attr("T", "list { type: DT_INT32 type: DT_VARIANT type: DT_FLOAT }"));
+  };
+  return integers("start", {0}, true) + integers("none", {-1}, true) +
+         integers("most", {10}, true) + placeholder("x", {batch, 16}) + list("l", kList) +
+         loop("forward", "start l x") + loop("back", "start forward:1 forward:2") + "library { " +
+         forward + back + condition + " }";
+}
+
+TEST_CASE(
+    "the gradient of a loop has the work of its sizes, whether the file states them or the user") {
+  LoadOptions options;
+  options.dims["*"] = 8;
+  const LoadedModel open = load_bytes(loop_with_gradient(-1), options);
+  CHECK_FALSE(has_note(open, "no known size"));
+  const LoadedModel fixed = load_bytes(loop_with_gradient(8));
+  for (const char* name : {"forward", "back"}) {
+    CAPTURE(name);
+    const auto of_open = open.graph->stated_work(op_named(*open.graph, name));
+    const auto of_fixed = fixed.graph->stated_work(op_named(*fixed.graph, name));
+    CHECK(of_open->flops == of_fixed->flops);
+    CHECK(of_open->bytes == of_fixed->bytes);
+  }
+  const double rounds = open.graph->stated_work(op_named(*open.graph, "back"))->flops;
+  CHECK(rounds == doctest::Approx(10 * 2.0 * 8 * 8 * 16).epsilon(0.01));
+}
+
 /// i, c, x of a loop:  while (i < 10) { i += 1; x = sum(matmul(c[0 : size], w)) }, where `size` is a node of the body.
 std::string windows(const std::string& nodes, const std::string& size) {
-  const auto argument = [](const std::string& kind, const std::string& name, const char* type) {
-    return kind + " { name: '" + name + "' type: " + type + " } ";
-  };
   const auto all = [&](const std::string& kind, const std::string& mark) {
     return argument(kind, mark + "i", "DT_INT32") + argument(kind, mark + "c", "DT_FLOAT") +
            argument(kind, mark + "d", "DT_INT32") + argument(kind, mark + "x", "DT_FLOAT");
