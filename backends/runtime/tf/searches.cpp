@@ -1,6 +1,8 @@
 // Elements found by their value, and indices in other forms.
 #include <ATen/Functions.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "berth/error.h"
@@ -89,10 +91,97 @@ Kernel make_approximate_top(const KernelRequest& request) {
   };
 }
 
+// --- Sets: the rows of the last dimension ---------------------------------------------------------
+
+/// Elements of two ascending sets in one.
+using Combine = void (*)(const Ints& a, const Ints& b, Ints& result);
+
+struct SetOperation {
+  std::string_view name;
+  Combine combine;
+};
+constexpr SetOperation kSetOperations[] = {
+    {"a-b",
+     [](const Ints& a, const Ints& b, Ints& result) {
+       std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+     }},
+    {"b-a",
+     [](const Ints& a, const Ints& b, Ints& result) {
+       std::set_difference(b.begin(), b.end(), a.begin(), a.end(), std::back_inserter(result));
+     }},
+    {"intersection",
+     [](const Ints& a, const Ints& b, Ints& result) {
+       std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+     }},
+    {"union",
+     [](const Ints& a, const Ints& b, Ints& result) {
+       std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+     }},
+};
+
+Combine combine_of(const Instruction& op) {
+  const std::string name = text_attribute(op, "set_operation", "");
+  for (const SetOperation& each : kSetOperations) {
+    if (each.name == name) return each.combine;
+  }
+  throw Error(ErrorCode::unsupported,
+              cat("its set_operation '", name, "' is none of a-b, b-a, intersection and union"));
+}
+
+/// Row `row` of a tensor on the host, ascending and each element once.
+Ints set_at(const Tensor& rows, std::int64_t row) {
+  Ints set = ints_of(rows[row]);
+  std::sort(set.begin(), set.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  return set;
+}
+
+/// (a, b): a sparse tensor of the sets that those in the same places make.
+Kernel make_set_operation(const KernelRequest& request) {
+  return [combine = combine_of(request.instruction)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& a = tensor_at(in, 0);
+    const Tensor& b = tensor_at(in, 1);
+    const std::int64_t rank = a.dim();
+    Ints shape = a.sizes().vec();
+    if (rank < 2 || b.dim() != rank ||
+        a.sizes().slice(0, shape.size() - 1) != b.sizes().slice(0, shape.size() - 1)) {
+      throw Error(ErrorCode::invalid_argument,
+                  "its operands are no sets of the same places: all dimensions but the last should "
+                  "be equal, and be there");
+    }
+    const Tensor first = a.flatten(0, -2).cpu(), second = b.flatten(0, -2).cpu();
+    Ints indices, values;
+    std::int64_t longest = 0;
+    for (std::int64_t row = 0; row < first.size(0); ++row) {
+      const std::size_t before = values.size();
+      combine(set_at(first, row), set_at(second, row), values);
+      const auto count = static_cast<std::int64_t>(values.size() - before);
+      longest = std::max(longest, count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        Ints index(shape.size(), i);
+        std::int64_t left = row;
+        for (std::size_t d = shape.size() - 1; d-- > 0;) {
+          index[d] = left % shape[d];
+          left /= shape[d];
+        }
+        indices.insert(indices.end(), index.begin(), index.end());
+      }
+    }
+    shape.back() = longest;
+    out[0].tensor = at::tensor(indices, at::kLong).reshape({-1, rank});
+    out[1].tensor = at::tensor(values, at::kLong).to(a.scalar_type());
+    out[2].tensor = at::tensor(shape, at::kLong);
+  };
+}
+
 constexpr KernelRow kRows[] = {
-    {"ApproxTopK", make_approximate_top}, {"ListDiff", make_difference},
-    {"LowerBound", make_bound<false>},    {"NthElement", make_nth},
-    {"UnravelIndex", make_unraveled},     {"UpperBound", make_bound<true>},
+    {"ApproxTopK", make_approximate_top},
+    {"DenseToDenseSetOperation", make_set_operation},
+    {"ListDiff", make_difference},
+    {"LowerBound", make_bound<false>},
+    {"NthElement", make_nth},
+    {"UnravelIndex", make_unraveled},
+    {"UpperBound", make_bound<true>},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Sparse tensors: indices [n, rank], values [n], shape [rank].
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "ops/formulas.h"
 #include "ops/tf/rules.h"
@@ -73,6 +75,44 @@ void sparse_slice_gradient(OpContext& op) {
 }
 void like_last(OpContext& op) {
   op.copy_shape(0, op.in(op.input_count() - 1));
+}
+
+// --- Sets: the rows of the last dimension ---------------------------------------------------------
+
+/// Elements of one set made of two.
+Number combined(const std::string_view operation, const std::set<Number>& a,
+                const std::set<Number>& b) {
+  Number common = 0;
+  for (const Number each : a) common += static_cast<Number>(b.count(each));
+  const auto in_a = static_cast<Number>(a.size()), in_b = static_cast<Number>(b.size());
+  if (operation == "a-b") return in_a - common;
+  if (operation == "b-a") return in_b - common;
+  return operation == "intersection" ? common : in_a + in_b - common;
+}
+
+/// At most so many elements in all, where contents decide.
+Number most_combined(const OpContext& op, const std::string_view operation) {
+  const auto count = [&](std::size_t i) {
+    return op.in(i).ranked ? product(op.in(i).dims) : kUnknownDim;
+  };
+  const Number a = count(0), b = count(1);
+  if (operation == "a-b") return a;
+  if (operation == "b-a") return b;
+  if (operation == "union") return add_dims(a, b);
+  return a == kUnknownDim || b == kUnknownDim ? std::max(a, b) : std::min(a, b);
+}
+
+void set_operation(OpContext& op) {
+  const std::string_view operation = op.attributes.text("set_operation", "");
+  const Value& shaped = op.in(op.in(0).ranked ? 0 : 1);
+  const Number rank = shaped.ranked ? shaped.rank() : kUnknownDim;
+  const std::vector<Number>* const a = op.in(0).integers();
+  const std::vector<Number>* const b = op.in(1).integers();
+  const bool one_row = rank > 0 && product(shaped.dims, 0, shaped.dims.size() - 1) == 1;
+  const bool known = one_row && a != nullptr && b != nullptr;
+  const Number count = known ? combined(operation, {a->begin(), a->end()}, {b->begin(), b->end()})
+                             : op.chosen(most_combined(op, operation));
+  give_sparse(op, 0, count, rank);
 }
 
 // --- Ragged tensors: splits of rows, level by level, then values --------------------------------
@@ -156,7 +196,7 @@ constexpr WorkRule kSparseSoftmax = per_value_of(OpClass::reduction, kTranscende
 
 constexpr Row kOps[] = {
     {"DenseToDenseSetOperation", "result_indices:=int64 result_values:T result_shape:=int64",
-     nullptr},
+     set_operation, copies(1)},
     {"DenseToSparseSetOperation", "result_indices:=int64 result_values:T result_shape:=int64",
      nullptr},
     {"RaggedFillEmptyRows",

@@ -269,6 +269,9 @@ def searches(add):
     add("UnravelIndex", indices=np.array(5), dims=longs(3, 2))
     add("ApproxTopK", input=floats(2, 9), k=3)
     add("ApproxTopK", input=floats(5), k=2)
+    for operation in ("a-b", "b-a", "intersection", "union"):
+        add("DenseToDenseSetOperation", set1=ints(5, 1, 2, 5, 9, 9).reshape(2, 1, 3), set2=ints(1, 1, 7, 9).reshape(2, 1, 2),
+            set_operation=operation)
 
 
 def formats(add):

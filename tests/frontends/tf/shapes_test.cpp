@@ -319,6 +319,12 @@ TEST_CASE("integers that shapes are computed with are followed") {
            node("c", "Cast", "m", attr("DstT", "type: DT_INT32")) + integers("n", {-1}) +
            node("v", "Reshape", "c n", kInts),
        {0, 2}},
+      {integers("a", {5, 1, 5, 2}) + integers("b", {1, 7}) + integers("first", {0}, true) +
+           node("ra", "ExpandDims", "a first", kInts) + node("rb", "ExpandDims", "b first", kInts) +
+           node("d", "DenseToDenseSetOperation", "ra rb",
+                kInts + attr("set_operation", "s: 'a-b'")) +
+           node("v", "Shape", "d:1", kInts + attr("out_type", "type: DT_INT32")),
+       {2}},
   };
   for (const Case& c : cases) {
     CAPTURE(c.text);
@@ -342,6 +348,8 @@ TEST_CASE("sizes that a step decides are those of the largest step, and it is sa
       {x + i + node("y", "DynamicPartition", "x i", kFloats + attr("num_partitions", "i: 2")),
        {24}},
       {x + k + node("y", "TopKV2", "x k", kFloats), {4, 6}},
+      {x + i + node("y", "DenseToDenseSetOperation", "i i", attr("set_operation", "s: 'union'")),
+       {48, 2}},
       {placeholder("b", {9, 4}) + placeholder("s", {9}) + integers("n", {5}, true) +
            placeholder("t", {}) + node("y", "NonMaxSuppressionV3", "b s n t t", kFloats),
        {5}},
