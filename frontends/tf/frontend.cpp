@@ -371,6 +371,20 @@ GraphBuilder describe(const Reading& reading, const std::filesystem::path& model
                 [&] { return describe_graph(reading.program, reading.inferred, name); });
 }
 
+/// Gives `action` the training step of a file, at its whole batch.
+template <typename Action>
+auto with_step(const std::filesystem::path& model, const LoadOptions& options, const Graph& graph,
+               const Training& training, std::shared_ptr<const TensorFlowFrontend::Known>& known,
+               const Action& action) {
+  LoadOptions at_batch = options;
+  if (!options.dims.contains("batch")) at_batch.dims["*"] = training.batch;
+  const std::unique_ptr<Reading> reading = read(model, at_batch, known);
+  const Selection selection = select(*reading->library, reading->file->meta,
+                                     fetches_of(*reading->file, *reading->graph, at_batch.fetches));
+  return action(ReplicaSource{*reading->file, *reading->library, selection, reading->program,
+                              reading->fixed, graph, training});
+}
+
 }  // namespace
 
 TensorFlowFrontend::TensorFlowFrontend(const Options& /*options*/) {}
@@ -422,20 +436,23 @@ void TensorFlowFrontend::annotate(const std::filesystem::path& model, const Grap
   write_file(output, output.extension() == ".gz" ? gzip(content) : content);
 }
 
+void TensorFlowFrontend::check_replicas(const std::filesystem::path& model,
+                                        const LoadOptions& options, const Graph& graph,
+                                        const Training& training) {
+  with_step(model, options, graph, training, known_,
+            [](const ReplicaSource& source) { tf_frontend::check_replicas(source); });
+}
+
 void TensorFlowFrontend::write_replicas(const std::filesystem::path& model,
                                         const LoadOptions& options, const Graph& graph,
                                         const Training& training,
                                         const std::vector<std::int64_t>& shares,
                                         const Cluster& cluster, const Placement& placement,
                                         const std::filesystem::path& output) {
-  LoadOptions at_batch = options;
-  if (!options.dims.contains("batch")) at_batch.dims["*"] = training.batch;
-  const std::unique_ptr<Reading> reading = read(model, at_batch, known_);
-  const Selection selection = select(*reading->library, reading->file->meta,
-                                     fetches_of(*reading->file, *reading->graph, at_batch.fetches));
   std::string content =
-      replicated_graph({*reading->file, *reading->library, selection, reading->program,
-                        reading->fixed, graph, training, shares, cluster, placement});
+      with_step(model, options, graph, training, known_, [&](const ReplicaSource& source) {
+        return replicated_graph(source, {shares, cluster, placement});
+      });
   const bool compressed = output.extension() == ".gz";
   // TensorFlow reads a file of this name as a MetaGraphDef.
   if ((compressed ? output.stem() : output).extension() == ".meta") {

@@ -4,6 +4,7 @@
 
 #include "berth/frontend.h"
 #include "berth/options.h"
+#include "berth/sdk/write_checks.h"
 
 namespace berth::tf_frontend {
 
@@ -13,7 +14,8 @@ class TensorFlowFrontend final : public Frontend,
                                  public ProgramLoader,
                                  public PlacementWriter,
                                  public CostsReader,
-                                 public ReplicaWriter {
+                                 public ReplicaWriter,
+                                 public ReplicaChecker {
  public:
   explicit TensorFlowFrontend(const Options& options);
 
@@ -42,6 +44,10 @@ class TensorFlowFrontend final : public Frontend,
                       const Graph& graph, const Training& training,
                       const std::vector<std::int64_t>& shares, const Cluster& cluster,
                       const Placement& placement, const std::filesystem::path& output) override;
+
+  /// Refuses steps in functions, and gradients that are computed in loops.
+  void check_replicas(const std::filesystem::path& model, const LoadOptions& options,
+                      const Graph& graph, const Training& training) override;
 
   /// A RunMetadata, StepStats or CostGraphDef, by its content.
   [[nodiscard]] bool claims_costs(const std::filesystem::path& costs) const override;

@@ -65,8 +65,7 @@ struct Written {
 
 class Writer {
  public:
-  explicit Writer(const ReplicaSource& source)
-      : source_(source), devices_(tensorflow_devices(source.cluster, source.placement)) {
+  explicit Writer(const ReplicaSource& source) : source_(source) {
     const auto& nodes = source.library.graph.nodes();
     for (std::size_t i = 0; i < nodes.size(); ++i) index_.emplace(nodes[i].name, i);
     node_of_.assign(nodes.size(), kNoNode);
@@ -83,8 +82,10 @@ class Writer {
     find_gradients();
   }
 
-  std::string run() {
-    for (std::size_t r = 0; r < source_.shares.size(); ++r) {
+  std::string run(const PlacedReplicas& placed) {
+    placed_ = &placed;
+    devices_ = tensorflow_devices(placed.cluster, placed.placement);
+    for (std::size_t r = 0; r < placed.shares.size(); ++r) {
       const auto& nodes = source_.library.graph.nodes();
       for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!is_written(r, i)) continue;
@@ -140,7 +141,7 @@ class Writer {
       const auto op = op_of(of);
       if (!op) return std::nullopt;
       const auto ops = static_cast<std::size_t>(source_.graph.op_count());
-      return source_.placement[replica * ops + static_cast<std::size_t>(*op)];
+      return placed_->placement[replica * ops + static_cast<std::size_t>(*op)];
     };
     auto found = device(node);
     return found ? devices_[static_cast<std::size_t>(*found)] : std::string();
@@ -290,7 +291,7 @@ class Writer {
         value = number_value(kIntegerField, attributes.integer("seed2", 0) +
                                                 kApart * static_cast<std::int64_t>(replica));
       } else if (source_.fixed && entry.key == "shape" && def.op == "Placeholder") {
-        value = placeholder_shape(attributes, source_.shares[replica], value);
+        value = placeholder_shape(attributes, placed_->shares[replica], value);
       } else if (source_.fixed && entry.key == "value" && def.op == "Const") {
         std::string scaled = value_of_share(def, attributes, *source_.fixed,
                                             share_of(replica, is_read_whole(index)));
@@ -318,8 +319,8 @@ class Writer {
   Share share_of(std::size_t replica, bool all) const {
     const std::int64_t batch = source_.training.batch;
     if (all) return {0, batch, batch};
-    Share share{0, source_.shares[replica], batch};
-    for (std::size_t r = 0; r < replica; ++r) share.begin += source_.shares[r];
+    Share share{0, placed_->shares[replica], batch};
+    for (std::size_t r = 0; r < replica; ++r) share.begin += placed_->shares[r];
     return share;
   }
   /// Whether a constant is read by ops on the whole batch alone.
@@ -367,7 +368,7 @@ class Writer {
     const std::string name = cat(prefix_of(replica), "reduce/weight_", type);
     if (!weights_.insert(name).second) return name;
     const double share =
-        static_cast<double>(source_.shares[replica]) / static_cast<double>(source_.training.batch);
+        static_cast<double>(placed_->shares[replica]) / static_cast<double>(source_.training.batch);
     if (dtype_of(type) == DType::f64) {
       const std::string content(reinterpret_cast<const char*>(&share), sizeof(share));
       constant(name, type, kDoublesField, content).append_to(graph_);
@@ -396,7 +397,7 @@ class Writer {
     const Maker& maker = makers_[g];
     const std::string_view name = source_.library.graph.nodes()[maker.node].name;
     std::vector<std::string> parts;
-    for (std::size_t r = 0; r < source_.shares.size(); ++r) {
+    for (std::size_t r = 0; r < placed_->shares.size(); ++r) {
       std::string part = cat(prefix_of(r), name);
       if (maker.port > 0) part += cat(":", maker.port);
       if (is_float_type(maker.type) && !source_.training.gradients[g].of_sum) {
@@ -415,7 +416,7 @@ class Writer {
     sum.name = cat("reduce/", g);
     sum.device = device_of(0, maker.node);
     sum.inputs = std::move(parts);
-    const auto count = static_cast<std::int64_t>(source_.shares.size());
+    const auto count = static_cast<std::int64_t>(placed_->shares.size());
     sum.attrs = {{"N", number_value(kIntegerField, count)},
                  {"T", number_value(kTypeField, maker.type)}};
     if (source_.training.gradients[g].sparse) {
@@ -467,13 +468,14 @@ class Writer {
     Written group;
     group.name = def.name;
     group.op = "NoOp";
-    for (std::size_t r = 0; r < source_.shares.size(); ++r) {
+    for (std::size_t r = 0; r < placed_->shares.size(); ++r) {
       group.inputs.push_back(cat("^", prefix_of(r), def.name));
     }
     return group;
   }
 
   const ReplicaSource& source_;
+  const PlacedReplicas* placed_ = nullptr;                   // while it writes
   std::vector<std::string> devices_;                         // TensorFlow's names
   std::unordered_map<std::string_view, std::size_t> index_;  // of the file's nodes
   std::vector<NodeId> node_of_;                              // of the program, by the file's node
@@ -486,8 +488,12 @@ class Writer {
 
 }  // namespace
 
-std::string replicated_graph(const ReplicaSource& source) {
-  return Writer(source).run();
+void check_replicas(const ReplicaSource& source) {
+  static_cast<void>(Writer(source));
+}
+
+std::string replicated_graph(const ReplicaSource& source, const PlacedReplicas& placed) {
+  return Writer(source).run(placed);
 }
 
 }  // namespace berth::tf_frontend

@@ -17,7 +17,7 @@
 
 namespace berth::tf_frontend {
 
-/// All must outlive the call.
+/// A training step whose replicas are written. All must outlive the call.
 struct ReplicaSource {
   const ModelFile& file;
   const Library& library;
@@ -26,13 +26,21 @@ struct ReplicaSource {
   const std::optional<FixedBatch>& fixed;
   const berth::Graph& graph;  ///< made of `program`
   const Training& training;
+};
+
+/// Its replicas and where they are. All must outlive the call.
+struct PlacedReplicas {
   const std::vector<std::int64_t>& shares;
   const Cluster& cluster;
   const Placement& placement;
 };
 
-/// A binary GraphDef, as ReplicaWriter::write_replicas says. Throws Error(unsupported) where gradients or the
-/// batch are within functions or loops.
-[[nodiscard]] std::string replicated_graph(const ReplicaSource& source);
+/// Throws Error(unsupported), with the fix, where gradients or the batch are within functions or loops: no replicas
+/// of such a step can be written.
+void check_replicas(const ReplicaSource& source);
+
+/// A binary GraphDef, as ReplicaWriter::write_replicas says. Throws what check_replicas does.
+[[nodiscard]] std::string replicated_graph(const ReplicaSource& source,
+                                           const PlacedReplicas& placed);
 
 }  // namespace berth::tf_frontend

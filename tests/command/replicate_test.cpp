@@ -1,4 +1,5 @@
 // Replicas of a training step, as the command line asks for them.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -290,6 +291,46 @@ TEST_CASE("an uneven batch is served, and replicas that do not fit are refused")
                   "small.cluster.json", "--replicate", "2", "--moves", "20"});
   CHECK(large.status != 0);
   CHECK_MESSAGE(large.err.find("fits") != std::string::npos, large.err);
+}
+
+TEST_CASE("a step whose replicas cannot be written is refused before the search") {
+  // w -= the sum of x over the batch, within a function.
+  const std::string t = " attr { key: 'T' value { type: DT_FLOAT } }";
+  const std::string dtype = " attr { key: 'dtype' value { type: DT_FLOAT } }";
+  const std::string step =
+      "node { name: 'x' op: 'Placeholder'" + dtype +
+      " attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 2 } } } } }"
+      " node { name: 'w' op: 'VarHandleOp'" +
+      dtype +
+      " attr { key: 'shape' value { shape { dim { size: 2 } } } } }"
+      " node { name: 'train' op: 'StatefulPartitionedCall' input: 'x' input: 'w'"
+      " attr { key: 'f' value { func { name: 'step' } } }"
+      " attr { key: 'Tin' value { list { type: DT_FLOAT type: DT_RESOURCE } } }"
+      " attr { key: 'Tout' value { list { type: DT_FLOAT } } } }"
+      " library { function { signature { name: 'step' input_arg { name: 'a' type: DT_FLOAT }"
+      " input_arg { name: 'v' type: DT_RESOURCE } output_arg { name: 'r' type: DT_FLOAT } }"
+      " node_def { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }"
+      " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }"
+      " node_def { name: 'sum' op: 'Sum' input: 'a' input: 'axis:output:0'" +
+      t +
+      " } node_def { name: 'update' op: 'AssignSubVariableOp' input: 'v' input: 'sum:output:0'" +
+      dtype + " } ret { key: 'r' value: 'sum:output:0' } } }";
+  const Workplace work;
+  work.write_text("step.pbtxt", step);
+  const auto placed = [&](const std::string& target) {
+    return work.berth({"place", "step.pbtxt", "--fetch", "train", "--batch", "8", "--cluster",
+                       "k80x2", "--replicate", "gpu:0=6,gpu:1=2", "--moves", "20", "-o",
+                       "placed.json", "--write", target});
+  };
+  const ProcessResult plan = placed("replicas=plan.json");
+  REQUIRE_MESSAGE(plan.status == 0, plan.err);
+  std::filesystem::remove(work / "placed.json");
+  const ProcessResult refused = placed("model=replicated.pb");
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(refused.err.find("is in a function") != std::string::npos, refused.err);
+  CHECK(refused.err.find("as_graph_def(add_shapes=True)") != std::string::npos);
+  CHECK(refused.out.empty());
+  CHECK_FALSE(std::filesystem::exists(work / "placed.json"));
 }
 
 TEST_CASE("what cannot be replicated says why") {

@@ -83,7 +83,7 @@ int run_place(const PlaceOptions& options) {
 
   RunHooks hooks = run.hooks();
   hooks.begins = [&](const Task& task, const Origin& origin, double budget_s) {
-    plans.check(task);
+    plans.check(task, options.settings.model, frontend.get(), settings);
     run.hooks().begins(task, origin, budget_s);
   };
   const std::string& model = options.settings.model;

@@ -13,6 +13,7 @@
 #include "berth/plan_writers.h"
 #include "berth/report.h"
 #include "berth/sdk/splitting.h"
+#include "berth/sdk/write_checks.h"
 #include "berth/tools.h"
 #include "console.h"
 
@@ -176,8 +177,15 @@ std::unique_ptr<Frontend> PlanTargets::writer_of_model(Engine& engine, const std
   return frontend;
 }
 
-void PlanTargets::check(const Task& task) const {
+void PlanTargets::check(const Task& task, const std::string& model, Frontend* frontend,
+                        const Settings& settings) const {
   const Problem& problem = *task.problem;
+  if (has(kModel) && task.replicas != nullptr && settings.replicate != "auto") {
+    if (auto* const checker = dynamic_cast<ReplicaChecker*>(frontend)) {
+      const Settings made = parse_settings(task.settings, "the placement's settings");
+      checker->check_replicas(model, made.load, *task.replicas->plain, *task.replicas->training);
+    }
+  }
   for (const Plan& plan : plans_) {
     const bool of_tool = task.tool != nullptr && task.tool->form == plan.format;
     const bool own = plan.format == kModel || plan.format == kSplit || plan.format == kReplicas;

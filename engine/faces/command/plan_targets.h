@@ -33,8 +33,10 @@ class PlanTargets {
   /// Whether there is a plan of this form.
   [[nodiscard]] bool has(std::string_view form) const;
   /// Before the search: throws Error(unsupported) for a form that no placement of this model on this
-  /// machine can have. The form of the tool that is placed for is left to its rules.
-  void check(const Task& task) const;
+  /// machine can have. The form of the tool that is placed for is left to its rules; replicas that are searched for
+  /// are left to the end, where the plain step may be the best. `frontend`: from writer_of_model.
+  void check(const Task& task, const std::string& model, Frontend* frontend,
+             const Settings& settings) const;
   /// Writes all that can be. `frontend`: from writer_of_model.
   void write(const std::string& model, Frontend* frontend, const Outcome& outcome,
              Written& written) const;

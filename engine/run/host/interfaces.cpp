@@ -8,6 +8,7 @@
 #include "berth/frontend.h"
 #include "berth/policy.h"
 #include "berth/sdk/splitting.h"
+#include "berth/sdk/write_checks.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -20,6 +21,7 @@ PlacementWriter::~PlacementWriter() = default;
 CostsReader::~CostsReader() = default;
 ReplicaWriter::~ReplicaWriter() = default;
 ModelSplitter::~ModelSplitter() = default;
+ReplicaChecker::~ReplicaChecker() = default;
 Session::~Session() = default;
 Backend::~Backend() = default;
 
