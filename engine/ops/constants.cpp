@@ -66,10 +66,25 @@ bool is_dequantising(std::string_view type) {
   return bare(type) == "DequantizeLinear";
 }
 
-/// Whether ONNX Runtime 1.32 makes MatMulNBits of `product`, whose second input is what `dequantising`
-/// gives, `turned` around or not. Measured with one scale, a scale per row or column, and blocks along
-/// either axis: scales of columns do, of a matrix that the product takes as it is stored. Of weights in
-/// 8 bits it turns a matrix with one scale, or with scales that are of columns then.
+/// By its bytes, as a graph has no type for floats of 4 bits; 0 where they are not known.
+int bits_of(const TensorView& tensor) {
+  const double bits = 8 * tensor.bytes() / tensor.elements();
+  return bits > 0 && bits <= 64 ? static_cast<int>(bits) : 0;
+}
+
+bool holds_small_floats(const TensorView& weights) {
+  return weights.dtype() == DType::f8 ||
+         (weights.dtype() == DType::unknown && bits_of(weights) == 4);
+}
+
+/// Whether a runtime multiplies the weights that `dequantising` gives to the second input of `product`,
+/// `turned` around or not, as they are stored.
+///
+/// Of integers, where ONNX Runtime 1.32 makes MatMulNBits of it. Measured with one scale, a scale per row
+/// or column, and blocks along either axis: scales of columns do, of a matrix that the product takes as it
+/// is stored. Of weights in 8 bits it turns a matrix with one scale, or with scales that are of columns
+/// then. Floats of 8 and 4 bits are for TensorRT, which takes scales of columns and blocks of rows either
+/// way around; ONNX Runtime has no such product.
 bool dequantises(const OpView& dequantising, const OpView& product, std::string_view type,
                  bool turned) {
   const bool general = type == "Gemm";
@@ -77,13 +92,18 @@ bool dequantises(const OpView& dequantising, const OpView& product, std::string_
   if (general && product.integer("transB", 0) != 0) turned = !turned;
   const TensorView weights = dequantising.input(0), scales = dequantising.input(1);
   const DType stored = weights.dtype();
+  const bool floats = holds_small_floats(weights);
   const bool bytes = stored == DType::i8 || stored == DType::u8;
-  if (!bytes && stored != DType::i4 && stored != DType::u4) return false;
+  if (!floats && !bytes && stored != DType::i4 && stored != DType::u4) return false;
   std::int64_t axis = dequantising.integer("axis", 1);
   if (axis < 0) axis += weights.rank();
   const bool one = scales.elements() == 1;
-  if (turned) return !general && bytes && (one || (scales.rank() == 1 && axis == 0));
-  return one || (scales.rank() == 1 && axis == 1) || (scales.rank() == 2 && axis == 0);
+  if (turned && !floats) {
+    return !general && bytes && (one || (scales.rank() == 1 && axis == 0));
+  }
+  const std::int64_t columns = turned ? 0 : 1;
+  return one || (scales.rank() == 1 && axis == columns) ||
+         (scales.rank() == 2 && axis == 1 - columns);
 }
 
 bool stays_in_step(const Graph& graph, OpId op) {
@@ -230,13 +250,18 @@ class Folding {
       return readers_dequantise(edge.dst,
                                 {way.from, way.turned != turns(reader), way.forks, way.length + 1});
     }
+    const auto inputs = graph_.inputs(edge.dst);
+    if (is_dequantising(reader)) {  // scales that have a scale themselves
+      return inputs.size() > 1 && inputs[1] == edge.tensor &&
+             holds_small_floats(OpView(graph_, edge.dst).input(0)) &&
+             readers_dequantise(edge.dst, {edge.dst, false, false, way.length + 1});
+    }
     const auto others = graph_.in_edges(edge.dst);
     const bool beside_quantised = std::any_of(others.begin(), others.end(), [&](const Edge& other) {
       return other.src != edge.src && !is_constant(other.src) &&
              is_dequantising(graph_.op_type(other.src));
     });
     if (beside_quantised) return true;
-    const auto inputs = graph_.inputs(edge.dst);
     return !way.forks && inputs.size() > 1 && inputs[1] == edge.tensor &&
            dequantises(OpView(graph_, way.from), OpView(graph_, edge.dst), reader, way.turned);
   }

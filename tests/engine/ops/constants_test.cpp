@@ -189,8 +189,9 @@ struct Quantised {
 
 std::shared_ptr<const Graph> graph_of(const Quantised& the) {
   Model model;
-  const TensorId stored =
-      model.builder.add_parameter({the.type, true, {1024, 1024}, kUnknownBytes}, "w");
+  // A graph has no type for floats of 4 bits.
+  const std::int64_t bytes = the.type == DType::unknown ? 1024 * 1024 / 2 : kUnknownBytes;
+  const TensorId stored = model.builder.add_parameter({the.type, true, {1024, 1024}, bytes}, "w");
   const TensorId scale =
       model.builder.add_parameter({DType::f16, true, the.scales, kUnknownBytes}, "s");
   TensorId weights = model.made("dq", "DequantizeLinear", kWeight, {stored, scale});
@@ -230,6 +231,14 @@ TEST_CASE("weights that a kernel dequantises stay quantised") {
       {DType::i8, row, 0, {"Identity", "Transpose", "Identity"}},
       {DType::i8, one, 1, {"Transpose"}},
       {DType::i4, row, 1, {"Transpose", "Transpose"}},
+      // As TensorRT has floats.
+      {DType::f8, one},
+      {DType::f8, blocks, 0},
+      {DType::f8, row, 0, {"Transpose"}},
+      {DType::f8, along, 1, {"Transpose"}},
+      {DType::f8, row, 0, {}, "Gemm", true},
+      {DType::unknown, blocks, 0},
+      {DType::unknown, along, 1, {"Transpose"}},
   };
   for (const Quantised& the : kFused) {
     CAPTURE(&the - kFused);
@@ -248,7 +257,9 @@ TEST_CASE("weights that a kernel dequantises stay quantised") {
       {DType::i8, row, 1, {}, "Add"},
       {DType::i8, row, 1, {"Reshape"}},
       {DType::i8, row, 1, {"Cast"}},
-      {DType::f8, one},
+      {DType::f8, row, 0},
+      {DType::f8, along, 1},
+      {DType::f8, one, 1, {}, "Gather"},
       {DType::i8, row, 1, {}, "MatMul", false, 2},
       {DType::i8, row, 1, {"Identity"}, "MatMul", false, 2},
       {DType::i8, row, 1, {}, "MatMul", false, 1, true},
@@ -256,6 +267,27 @@ TEST_CASE("weights that a kernel dequantises stay quantised") {
   for (const Quantised& the : kDequantised) {
     CAPTURE(&the - kDequantised);
     CHECK(graph_of(the)->constant_count() == 0);
+  }
+}
+
+TEST_CASE("scales of floats in 4 bits stay quantised with what they scale") {
+  for (const DType type : {DType::unknown, DType::i4}) {
+    Model model;
+    const auto parameter = [&](DType dtype, std::vector<std::int64_t> shape, const char* name) {
+      const bool packed = dtype == DType::unknown;
+      return model.builder.add_parameter(
+          {dtype, true, std::move(shape), packed ? 1024 * 1024 / 2 : kUnknownBytes}, name);
+    };
+    const TensorId weights = parameter(type, {1024, 1024}, "w");
+    const TensorId scales = parameter(DType::f8, {64, 1024}, "s");
+    const TensorId scale = parameter(DType::f32, {}, "of_scales");
+    const TensorId of_blocks =
+        model.made("scales", "DequantizeLinear", {DType::f32, true, {64, 1024}, kUnknownBytes},
+                   {scales, scale});
+    const TensorId read = model.made("dq", "DequantizeLinear", kWeight, {weights, of_blocks});
+    model.builder.set_attribute(model.builder.op_count() - 1, "axis", std::int64_t{0});
+    model.made("y", "MatMul", kRow, {model.row, read});
+    CHECK(model.folded()->constant_count() == (type == DType::unknown ? 2 : 0));
   }
 }
 
