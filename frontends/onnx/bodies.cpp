@@ -61,8 +61,40 @@ bool may_run(const Program& program, const Node& op, const Body& body) {
   return !chosen || op.body(*chosen != 0 ? "then_branch" : "else_branch") == &body;
 }
 
-double trip_count(const Program& program, const Node& op) {
-  if (!is_control_flow(op)) return 1;
+bool searches(const Node& node) {
+  return !node.bodies.empty() && !is_control_flow(node);
+}
+
+std::int64_t tokens_made(const NodeContext& op) {
+  constexpr std::size_t kLength = 1, kDecoderIds = 10;
+  const auto longest = op.integers(kLength);
+  if (!longest || longest->size() != 1) return kUnknownDim;
+  const bool encodes = op.node.body("encoder") != nullptr;
+  std::int64_t begun = 1;  // the token with which a decoder behind an encoder starts
+  if (!encodes || op.has(kDecoderIds)) {
+    const Dims* const ids = op.shape(encodes ? kDecoderIds : 0);
+    begun = ids != nullptr && ids->size() == 2 ? ids->back() : kUnknownDim;
+  }
+  if (begun == kUnknownDim || longest->front() <= begun) return kUnknownDim;
+  return longest->front() - begun;
+}
+
+double beams_beside(const Program& program, const Node& op, const Body& body) {
+  constexpr std::size_t kBeams = 3;
+  if (!searches(op) || !op.type().ends_with("BeamSearch") || op.inputs.size() <= kBeams) return 1;
+  if (op.body("decoder") != &body || body.inputs.empty() || op.inputs[kBeams] == kNoValue) return 1;
+  const auto front = [&](ValueId id) {
+    const Type& type = program.value(id).type;
+    return type.ranked && !type.dims.empty() ? type.dims.front() : kUnknownDim;
+  };
+  const Type& beams = program.value(op.inputs[kBeams]).type;
+  const auto count = beams.content_size() == 1 ? beams.element(0) : std::nullopt;
+  const bool has_batch = front(body.inputs.front()) == front(op.inputs.front());
+  return count && has_batch ? static_cast<double>(std::max<std::int64_t>(*count, 1)) : 1;
+}
+
+double trip_count(const Program& program, const Node& op, const Body& body) {
+  if (searches(op)) return body.trips == kUnknownDim ? 1 : static_cast<double>(body.trips);
   if (op.type() == "Loop") {
     const std::int64_t trips = op.bodies.front()->trips;
     return trips == kUnknownDim ? 1 : static_cast<double>(trips);

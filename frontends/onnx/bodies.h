@@ -21,9 +21,20 @@ namespace berth::onnx_frontend {
 /// Whether the body may run in the step: not the branch of an If whose condition is known to choose the other.
 [[nodiscard]] bool may_run(const Program& program, const Node& op, const Body& body);
 
-/// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
-/// SequenceMap, if it is known, else 1.
-[[nodiscard]] double trip_count(const Program& program, const Node& op);
+/// Whether the op searches for a sequence: its decoder runs once for each token that is made.
+[[nodiscard]] bool searches(const Node& node);
+
+/// How often the decoder of an op that searches runs, by the length that the result may have, and by that which is
+/// there before; kUnknownDim where either is not known.
+[[nodiscard]] std::int64_t tokens_made(const NodeContext& op);
+
+/// How often `body` of `op` runs: the trip count of a Loop or Scan, the number of elements of a SequenceMap, or that of
+/// tokens for a decoder, if it is known, else 1.
+[[nodiscard]] double trip_count(const Program& program, const Node& op, const Body& body);
+
+/// How many sequences each one becomes that the body of an op that searches is written for: beams, where the body has
+/// the batch of what they continue. 1 where that is not known.
+[[nodiscard]] double beams_beside(const Program& program, const Node& op, const Body& body);
 
 /// The types of the ops in the bodies of `op` that may run; of one with bodies those in them.
 [[nodiscard]] std::set<std::string> types_inside(const Program& program, const Node& op);

@@ -64,13 +64,18 @@ void for_all_shapes(onnx::GraphProto& graph, const Visit& visit) {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-/// Loop nodes by name, or by their first result where they have none.
+/// Nodes whose trips may be given: Loops, and contributed ops with bodies, which search. By name, or by their first
+/// result where they have none.
 void collect_loops(const Nodes& nodes, std::set<std::string>& names) {
   for (const auto& node : nodes) {
+    bool searches = false;
     for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collect_loops(attribute.g().node(), names);
+      if (!attribute.has_g()) continue;
+      collect_loops(attribute.g().node(), names);
+      searches = !node.domain().empty() && node.domain() != "ai.onnx";
     }
-    if (node.op_type() != "Loop" || (node.name().empty() && node.output_size() == 0)) continue;
+    if (!searches && node.op_type() != "Loop") continue;
+    if (node.name().empty() && node.output_size() == 0) continue;
     names.insert(readable(node.name().empty() ? node.output(0) : node.name()));
   }
 }
@@ -144,7 +149,7 @@ class DimBinder {
   std::set<std::string> input_dims_;  // names in shapes of inputs
   std::string open_first_;            // an input that leaves its first dimension open
   std::set<std::string> all_dims_;
-  std::set<std::string> loops_;                       // names of Loop nodes, wherever they are
+  std::set<std::string> loops_;  // names of nodes with trips, wherever they are
   std::map<std::string, DimExpression> expressions_;  // of all_dims_, those that are computed
   std::map<std::string, std::string> computed_in_;    // symbols, and an expression of theirs
   std::map<std::string, std::int64_t> bound_;

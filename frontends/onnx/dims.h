@@ -16,7 +16,7 @@ namespace berth::onnx_frontend {
 /// such a name alone can be given too. Shapes of other tensors than inputs go to
 /// Model::given_shapes.
 ///
-/// Names of Loops in LoadOptions::dims are left to inference.
+/// Names of Loops and searches in LoadOptions::dims are left to inference.
 ///
 /// Throws Error(invalid_argument) for names of dimensions or inputs that the model does not have
 /// (listing those it has), and for values that contradict the model or are out of range. Of two that contradict

@@ -63,16 +63,11 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   if (report.routings > 0) {
     notes.push_back(frontend::routing_note(report.routings, report.experts));
   }
-  for (const auto* const names : {&report.loops_of_unknown_length, &report.searches}) {
-    if (names->empty()) continue;
-    std::string way;
-    if (names != &report.searches) {
-      way = cat("; say it with --dim LOOP=N, such as --dim ", names->front(), "=10");
-    }
+  if (const std::vector<std::string>& names = report.loops_of_unknown_length; !names.empty()) {
     notes.push_back(
         cat("the number of iterations of a loop is not known before it runs; its body is counted "
             "once: ",
-            list_names(*names), way));
+            list_names(names), "; say it with --dim LOOP=N, such as --dim ", names.front(), "=10"));
   }
 }
 

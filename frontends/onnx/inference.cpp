@@ -62,6 +62,8 @@ class Inference {
                std::size_t states, std::size_t first_result, bool report);
   std::int64_t pieces_of(const NodeContext& op) const;
   std::int64_t trips_of(const NodeContext& op, const std::vector<Type>& inputs);
+  std::int64_t given_or(const NodeContext& op, std::int64_t trips) const;
+  void infer_search(const NodeContext& op, bool report);
   std::int64_t count_trips(const Body& body, std::vector<Type> inputs);
   std::int64_t follow_trips(const Body& body, std::vector<Type> inputs, std::int64_t trips);
   void infer_sequence_map(NodeContext& op, bool report);
@@ -217,6 +219,11 @@ std::int64_t Inference::trips_of(const NodeContext& op, const std::vector<Type>&
   // A condition that is false from the start.
   if (op.has(1) && op.in(1).content_size() == 1 && op.in(1).element(0) == 0) trips = 0;
   if (trips == kUnknownDim) trips = count_trips(*op.node.bodies.front(), inputs);
+  return given_or(op, trips);
+}
+
+// What the user gives, where the model does not say it.
+std::int64_t Inference::given_or(const NodeContext& op, std::int64_t trips) const {
   const auto given = program_.given_trips.find(op.node.name);
   if (given == program_.given_trips.end()) return trips;
   if (trips == kUnknownDim || trips == given->second) return given->second;
@@ -370,9 +377,19 @@ bool inputs_complete(const NodeContext& op) {
   return true;
 }
 
-/// Its decoder runs once for each token that is made.
-bool searches(const Node& node) {
-  return !node.bodies.empty() && !is_control_flow(node) && node.type() != "SequenceMap";
+void Inference::infer_search(const NodeContext& op, bool report) {
+  const Node& node = op.node;
+  for (const auto& body : node.bodies) enter(*body, {}, report);
+  const Body* const named = node.body("decoder");
+  const auto decoder = std::find_if(node.bodies.begin(), node.bodies.end(),
+                                    [&](const auto& body) { return body.get() == named; });
+  Body& repeated = decoder == node.bodies.end() ? *node.bodies.front() : **decoder;
+  repeated.trips = given_or(op, tokens_made(op));
+  if (repeated.trips == kUnknownDim && report) {
+    report_.loops_of_unknown_length.push_back(node.name);
+  } else if (node.body("init_decoder") != nullptr) {
+    --repeated.trips;  // that makes the first token
+  }
 }
 
 void Inference::infer_op(NodeContext& op, bool report) {
@@ -383,8 +400,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
     if (node.type() == "Scan") return infer_scan(op, report);
   }
   if (node.type() == "SequenceMap" && is_control_flow(node)) return infer_sequence_map(op, report);
-  for (const auto& body : node.bodies) enter(*body, {}, report);
-  if (report && searches(node)) report_.searches.push_back(node.name);
+  if (searches(node)) infer_search(op, report);
   if (infer_sequence(op)) return;
   const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {

@@ -24,7 +24,6 @@ struct InferenceReport {
   std::int64_t contradictions = 0;
   /// Loops whose trip count is not known before they run, and ops that search: their body is counted once.
   std::vector<std::string> loops_of_unknown_length;
-  std::vector<std::string> searches;
   /// Tensors of the graph, and of bodies, whose size depends on what is chosen when the step runs, and which were
   /// given that of the largest step; and the types of the ops that choose.
   std::int64_t at_their_largest = 0;

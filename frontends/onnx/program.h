@@ -84,7 +84,7 @@ struct Body {
   std::vector<ValueId> constants;   ///< what its Constant nodes give
   std::vector<Node> nodes;          ///< in the file's order
   std::vector<std::int32_t> order;  ///< indices into nodes, producers first
-  /// How often a Loop runs it; kUnknownDim until inference knows.
+  /// How often a Loop or a search runs it; kUnknownDim until inference knows.
   std::int64_t trips = kUnknownDim;
 };
 
@@ -98,7 +98,7 @@ struct Program {
   std::int32_t top_level_nodes = 0;
   LoadOptions::Experts experts;  ///< as the user says
   std::map<std::string, std::int64_t>
-      given_trips;  ///< of Loops by their names, and sizes of dimensions
+      given_trips;  ///< of Loops and searches by their names, and sizes of dimensions
   std::vector<std::string> notes;
 
   [[nodiscard]] Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }

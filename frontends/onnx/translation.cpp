@@ -139,6 +139,26 @@ void Translator::add_training_mode(OpId op, const Node& node) {
   if (mode) builder_.set_attribute(op, "training_mode", *mode);
 }
 
+/// One of several bodies runs (If): the larger one is planned for, and there is room for each.
+void take_larger(Work& work, const Work& inside) {
+  const double room = std::max(work.workspace_bytes, inside.workspace_bytes);
+  if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
+  work.workspace_bytes = room;
+}
+
+/// All of them run, one after the other, in memory that they share.
+void take_too(Work& work, const Work& inside) {
+  if (inside.flops > work.flops) {
+    work.dtype = inside.dtype;
+    work.op_class = inside.op_class;
+  }
+  work.flops += inside.flops;
+  work.bytes += inside.bytes;
+  work.launches += inside.launches;
+  work.products = {};
+  work.workspace_bytes = std::max(work.workspace_bytes, inside.workspace_bytes);
+}
+
 void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
   std::string types;
@@ -149,17 +169,21 @@ void Translator::add_bodies(OpId op, const Node& node) {
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
     if (!may_run(program_, node, *body)) continue;
-    const Work inside = Translator(program_, *body, "body", fold_).translate_body();
-    // One of several bodies runs (If); the larger one is planned for, and there is room for each.
-    const double room = std::max(work.workspace_bytes, inside.workspace_bytes);
-    if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
-    work.workspace_bytes = room;
+    Work inside = Translator(program_, *body, "body", fold_).translate_body();
+    const double trips = trip_count(program_, node, *body);
+    const double beams = beams_beside(program_, node, *body);  // they read weights together
+    inside.flops *= trips * beams;
+    inside.bytes *= trips;
+    inside.launches *= trips;
+    if (trips * beams != 1) inside.products = {};
+    const bool first = body == node.bodies.front();
+    if (searches(node) && !first) {
+      take_too(work, inside);
+    } else {
+      take_larger(work, inside);
+    }
   }
-  const double trips = trip_count(program_, node);
-  work.flops *= trips;
-  work.bytes *= trips;
-  work.launches = std::max(1.0, work.launches * trips);
-  if (trips != 1) work.products = {};
+  work.launches = std::max(1.0, work.launches);
   builder_.set_work(op, work);
 }
 

@@ -4,13 +4,19 @@
 namespace berth::ops::onnx {
 namespace {
 
-/// ids (batch, length), then the length of what is made.
+/// Of words, or of what an encoder hears.
+std::int64_t batch_of(const OpContext& op) {
+  const Dims* const dims = op.shape(0);
+  return dims == nullptr || dims->empty() ? kUnknownDim : dims->front();
+}
+
+/// What is continued, then the length of what is made.
 void greedy_search(OpContext& op) {
-  op.set(0, kInt32, {dim_of(op.shape(0), 0, 2), number(op, 1)});
+  op.set(0, kInt32, {batch_of(op), number(op, 1)});
 }
 /// ... and how many are returned.
 void beam_search(OpContext& op) {
-  const std::int64_t batch = dim_of(op.shape(0), 0, 2), returned = number(op, 4);
+  const std::int64_t batch = batch_of(op), returned = number(op, 4);
   op.set(0, kInt32, {batch, returned, number(op, 1)});
   op.set(1, kFloat, {batch, returned});
 }
@@ -42,6 +48,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.OptionalHasElement", nullptr, kHandle},
     {"com.microsoft.PassThrough", nullptr, kView},
     {"com.microsoft.Sampling", greedy_search, kBodies},
+    {"com.microsoft.WhisperBeamSearch", beam_search, kBodies},
     {"com.microsoft.YieldOp", rule::like_each, kControl},
 };
 

@@ -358,23 +358,6 @@ TEST_CASE("a body does not compute in every trip what depends on weights alone")
   CHECK(of_plain.launches - of_folded.launches == 5);
 }
 
-TEST_CASE("a search's decoder is counted once, with a note as a Loop has it") {
-  ModelFolder models;
-  for (const char* type : {"BeamSearch", "GreedySearch", "Sampling"}) {
-    CAPTURE(type);
-    onnx::ModelProto proto =
-        parse_graph(std::string(R"(
-        g (int32[1, 4] ids, int32[1] longest, float[9, 8] table, float[8, 9] head) => (sequences) {
-          sequences = com.microsoft.)") +
-                    type + R"( <decoder = d (int32[1, 1] id) => (float[1, 1, 9] logits) {
-              word = Gather(table, id)
-              logits = MatMul(word, head)
-            }>(ids, longest)
-        })");
-    CHECK(has_note(models.load(proto), "its body is counted once"));
-  }
-}
-
 TEST_CASE("a dimension that grows in a loop has its last size after it") {
   static constexpr const char* kGraph =
       "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, bool c, "

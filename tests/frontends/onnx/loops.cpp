@@ -100,4 +100,74 @@ TEST_CASE("tensors of a body that have no size are counted, and the op is named"
 }
 
 }  // namespace
+/// Words that `type` continues with the decoder d; `more` are inputs, `attributes` bodies beside it.
+onnx::ModelProto search(const std::string& type, const std::string& constants,
+                        const std::string& inputs, const std::string& attributes = {},
+                        const std::string& words = "int32[2, 4]") {
+  return parse_graph("g (" + words + " ids, float[9, 8] table, float[8, 9] head) => (sequences) <" +
+                     constants + "> { sequences = com.microsoft." + type +
+                     " <decoder = d (int32[2, 1] id) => (float[2, 1, 9] logits) { word = "
+                     "Gather(table, id) logits = MatMul(word, head) }" +
+                     attributes + ">(ids, " + inputs + ") }");
+}
+
+constexpr double kToken = 2 * 2 * 8 * 9;
+
+double tokens(const LoadedModel& model) {
+  return model.graph->stated_work(op(*model.graph, "sequences"))->flops / kToken;
+}
+
+TEST_CASE("a search runs its decoder for each token up to a constant length") {
+  constexpr const char* kLength = "int32[1] longest = {12}, int32[1] beams = {3}";
+  ModelFolder models;
+  for (const char* type : {"GreedySearch", "Sampling"}) {
+    CAPTURE(type);
+    const LoadedModel model = models.load(search(type, kLength, "longest"));
+    CHECK(tokens(model) == doctest::Approx(8));
+    CHECK_FALSE(has_note(model, "number of iterations"));
+  }
+  SUBCASE("with the arithmetic of all beams, which read the weights together") {
+    const LoadedModel beams = models.load(search("BeamSearch", kLength, "longest, , beams, beams"));
+    const LoadedModel one = models.load(search("GreedySearch", kLength, "longest"));
+    CHECK(tokens(beams) == doctest::Approx(24));
+    CHECK(beams.graph->stated_work(op(*beams.graph, "sequences"))->bytes ==
+          one.graph->stated_work(op(*one.graph, "sequences"))->bytes);
+    CHECK(type_text(*beams.graph, "sequences") == "i32[2,3,12]");
+  }
+  SUBCASE("and an encoder once") {
+    const char* const kEncoder =
+        ", encoder = e (float[2, 8, 5] heard) => (float[2, 8, 9] states) { t = Transpose<perm = "
+        "[0, 2, 1]>(heard) states = MatMul(t, head) }";
+    for (const char* type : {"BeamSearch", "WhisperBeamSearch"}) {
+      CAPTURE(type);
+      const LoadedModel model =
+          models.load(search(type, kLength, "longest, , beams, beams", kEncoder, "float[2, 8, 5]"));
+      CHECK(tokens(model) == doctest::Approx(11 * 3 + 5));
+      CHECK(type_text(*model.graph, "sequences") == "i32[2,3,12]");
+    }
+  }
+  SUBCASE("and a decoder of its own for the first") {
+    const char* const kFirst =
+        ", init_decoder = f (int32[2, 4] prompt) => (float[2, 4, 9] all) { words = Gather(table, "
+        "prompt) all = MatMul(words, head) }";
+    CHECK(tokens(models.load(search("GreedySearch", kLength, "longest", kFirst))) ==
+          doctest::Approx(7 + 4));
+  }
+}
+
+TEST_CASE("a search of unknown length is counted once, or as the user says") {
+  onnx::ModelProto proto = search("BeamSearch", "int32[1] shortest = {1}", "longest");
+  onnx::ValueInfoProto& longest = *proto.mutable_graph()->add_input();
+  longest.set_name("longest");
+  longest.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT32);
+  longest.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(1);
+  ModelFolder models;
+  const LoadedModel once = models.load(proto);
+  CHECK(tokens(once) == doctest::Approx(1));
+  CHECK(has_note(once, "say it with --dim LOOP=N, such as --dim sequences=10"));
+  LoadOptions options;
+  options.dims["sequences"] = 20;
+  CHECK(tokens(models.load(proto, options)) == doctest::Approx(20));
+}
+
 }  // namespace berth::test
