@@ -202,6 +202,23 @@ Stages stages_of(const Cluster& cluster, const std::vector<DeviceId>& device, bo
   return stages;
 }
 
+/// Each host numbers its own GPUs, so that a process on several has no numbers for some of them.
+void refuse_idle(const Cluster& cluster, const Stages& stages) {
+  std::vector<std::string> hosts, idle;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (device.host) hosts.push_back(device.name);
+    const bool used =
+        std::find(stages.devices.begin(), stages.devices.end(), d) != stages.devices.end();
+    if (is_gpu(device) && !used) idle.push_back(device.name);
+  }
+  if (hosts.size() < 2) return;
+  throw Error(ErrorCode::unsupported,
+              cat("vLLM numbers GPUs by host, and the plan for ", join(hosts, 5), " of machine '",
+                  cluster.name(), "' leaves ", join(idle, 5),
+                  " idle; name a machine without what is idle"));
+}
+
 /// The variables of a process that sees the stages' GPUs alone, in the machine's order.
 std::string visible(const Cluster& cluster, const Stages& stages) {
   std::string numbers;
@@ -211,6 +228,7 @@ std::string visible(const Cluster& cluster, const Stages& stages) {
     all = all && number == static_cast<int>(i);
     numbers += cat(i > 0 ? "," : "", number);
   }
+  if (!all) refuse_idle(cluster, stages);
   const std::string_view order = order_variable(cluster);
   const bool intels = maker_of(cluster.device(stages.devices.front())) == "Intel";
   return cat(order, order.empty() ? "" : "\n",

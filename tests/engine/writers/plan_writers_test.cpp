@@ -199,6 +199,23 @@ TEST_CASE("vLLM gets the layers of each stage, in order") {
                [&] { static_cast<void>(written("vllm", placement)); });
 }
 
+TEST_CASE("vLLM's plan for several hosts has all of their GPUs, which each host numbers") {
+  std::vector<Device> devices = {
+      {"a/gpu", "gpu"}, {"a/cpu", "cpu"}, {"b/gpu", "gpu"}, {"b/cpu", "cpu"}};
+  devices[1].host = devices[3].host = true;
+  const Cluster hosts("two", devices, {{"*", "*", 1e9, 1}});
+  const auto text = [&](const std::vector<DeviceId>& layers) {
+    return plan_writer("vllm").text(*decoder(), hosts, by_layer(layers));
+  };
+  CHECK(text({kFirst, kFirst, kFirst, kSecond}) ==
+        "VLLM_PP_LAYER_PARTITION=3,1\n--pipeline-parallel-size 2\n");
+  expect_error(ErrorCode::unsupported,
+               {"vLLM", "machine 'two'", "a/cpu, b/cpu", "a/gpu idle", "name a machine without"},
+               [&] {
+                 static_cast<void>(text({kSecond, kSecond, kSecond, kSecond}));
+               });
+}
+
 TEST_CASE("a last norm that onnxruntime-genai counts as a layer is none") {
   GraphBuilder builder("genai");
   TensorId last = kNoTensor;
