@@ -26,6 +26,10 @@ constexpr std::int64_t kConvolution = 4;
 constexpr std::int64_t kVllmTokens = 2048;
 constexpr std::int64_t kVllmSequences = 256;
 
+std::int64_t in_steps(std::int64_t context) {
+  return (context + kContextStep - 1) / kContextStep * kContextStep;
+}
+
 std::int64_t last_dim(const Graph& graph, TensorId tensor) {
   if (tensor == kNoTensor || graph.shape(tensor).empty()) return 0;
   return std::max<std::int64_t>(0, graph.shape(tensor).back());
@@ -299,7 +303,12 @@ std::string missing_caches(const Graph& graph, const Blocks& blocks, const Decod
 std::int64_t llama_context(const Widths& widths) {
   // A file without caches says nothing of the context.
   const std::int64_t least = widths.has_caches ? 1 : kUbatch;
-  return (std::max(least, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
+  return in_steps(std::max(least, widths.context));
+}
+
+std::int64_t llama_window_context(const Widths& widths, std::int64_t window) {
+  const std::int64_t context = llama_context(widths);
+  return window >= context ? context : std::min(context, in_steps(window + kUbatch));
 }
 
 LlamaBuffers llama_buffers(const Widths& widths) {

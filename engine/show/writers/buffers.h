@@ -49,6 +49,9 @@ struct Widths {
 
 /// The positions for which llama.cpp allots caches: those of the file, in steps of its own.
 [[nodiscard]] std::int64_t llama_context(const Widths& widths);
+/// Those of a layer that sees `window` of them, for one sequence and without --swa-full: the window and a
+/// prompt's tokens (src/llama-kv-cache-iswa.cpp).
+[[nodiscard]] std::int64_t llama_window_context(const Widths& widths, std::int64_t window);
 
 /// llama.cpp's compute buffers for a prompt, as src/llama-context.cpp reserves them, with flash
 /// attention and without its pipeline, which it gives up where it has no room. In bytes.

@@ -1,5 +1,6 @@
 #include "writers/notes.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -48,6 +49,30 @@ Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
   return all;
 }
 
+/// Of keys and values that it has for `positions`.
+std::int64_t cache_bytes(const Graph& graph, const Block& layer, std::int64_t positions) {
+  std::int64_t bytes = 0;
+  for (const OpId op : layer.ops) {
+    if (!graph.is_input(op)) continue;
+    for (const TensorId tensor : graph.outputs(op)) {
+      const auto shape = graph.shape(tensor);
+      const bool is_cache =
+          shape.size() > 2 && std::find(shape.begin() + 1, shape.end(), positions) != shape.end();
+      if (is_cache) bytes += graph.bytes(tensor);
+    }
+  }
+  return bytes;
+}
+
+/// Positions that attention of the layer sees; 0 = all.
+std::int64_t window_of(const Graph& graph, const Block& layer) {
+  std::int64_t window = 0;
+  for (const OpId op : layer.ops) {
+    window = std::max(window, whole_number(graph, op, "local_window_size"));
+  }
+  return window;
+}
+
 }  // namespace
 
 void note_order(const Cluster& cluster, ToolRules& rules) {
@@ -89,6 +114,29 @@ void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& deco
                             " position, as where their dimension is not given; give the ",
                             "context that ", tool,
                             " is to have with --dim, so that the plan has room for it"));
+}
+
+void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                  ToolRules& rules) {
+  const Widths widths = widths_of(task.graph, blocks, decoder);
+  int layers = 0;
+  std::int64_t positions = 0, unused = 0;
+  for (const BlockId layer : decoder.layers) {
+    const std::int64_t window = window_of(task.graph, blocks[layer]);
+    const std::int64_t allotted = llama_window_context(widths, window);
+    if (window <= 0 || allotted >= widths.cached) continue;
+    const std::int64_t bytes = cache_bytes(task.graph, blocks[layer], widths.cached);
+    ++layers;
+    positions = std::max(positions, allotted);
+    unused += bytes - bytes / widths.cached * allotted;
+  }
+  if (unused == 0) return;
+  rules.notes.push_back(
+      cat("the plan counts the caches of ", layers, layers == 1 ? " layer" : " layers",
+          " with a sliding window for ", format_count(widths.cached),
+          " positions, as the file has them; llama.cpp allots ", format_count(positions),
+          " with -np 1, so that ", format_bytes(unused),
+          " of the plan stay free: where the host has layers, try a larger -ngl"));
 }
 
 void note_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,

@@ -293,6 +293,7 @@ ToolRules llama(const ToolTask& task) {
       {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
+  note_windows(task, blocks, decoder, rules);
   note_bits(task, blocks, decoder, "llama.cpp", "a GGUF file", rules);
   return rules;
 }

@@ -21,9 +21,9 @@ TensorInfo sized(DType dtype, std::vector<std::int64_t> shape) {
 
 /// Two layers with caches of `cached` positions, which Concat makes longer by `more`; heads are wider than
 /// that. `packed`: weights of 4 bits with a scale in 16 for each 32 of them, of a matrix and of two
-/// experts.
+/// experts. `window`: of the first layer's attention.
 std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
-                                     std::int64_t more = 1) {
+                                     std::int64_t more = 1, std::int64_t window = 0) {
   GraphBuilder builder("decoder");
   TensorId last = builder.add_output(builder.add_op("x", "Input"), sized(DType::f16, {1, 64}));
   for (const std::string layer : {"model.layers.0", "model.layers.1"}) {
@@ -37,6 +37,9 @@ std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
       const OpId op = builder.add_op(module, "MatMul");
       builder.add_input(op, last);
       if (module.ends_with("q_proj")) builder.add_input(op, cache);
+      if (module == "model.layers.0.self_attn.q_proj" && window != 0) {
+        builder.set_attribute(op, "local_window_size", window);
+      }
       if (packed && module.ends_with("up_proj")) {
         builder.set_attribute(op, "expert_weight_bits", std::int64_t{4});
         builder.add_input(
@@ -89,6 +92,21 @@ TEST_CASE("caches of a single position are told, as nobody gave their dimension"
     // The total is 1 too, where nobody gave that.
     CHECK(notes(name, *decoder(1, false, 0), "l4+host").find("of 1 pos") != std::string::npos);
     CHECK(notes(name, *decoder(2), "l4+host").find("position") == std::string::npos);
+  }
+}
+
+TEST_CASE("what llama.cpp does not allot of caches of layers with a window is told") {
+  const auto of_window = [](std::int64_t cached, std::int64_t window) {
+    return notes("llama.cpp", *decoder(cached, false, 1, window), "l4+host");
+  };
+  // 4 heads of 512 numbers in 16 bits, for 8192 positions less 1024 + 512.
+  const std::string note = of_window(8192, 1024);
+  CHECK(note.find("the caches of 1 layer with") != std::string::npos);
+  CHECK(note.find("allots 1,536 with -np 1, so that 26.0 MiB") != std::string::npos);
+  CHECK(of_window(8192, 1025).find("allots 1,792 ") != std::string::npos);
+  for (const std::int64_t window : {0, -1, 8000, 1 << 20}) {
+    CAPTURE(window);
+    CHECK(of_window(8192, window).find("window") == std::string::npos);
   }
 }
 
