@@ -66,7 +66,7 @@ bool is_dequantising(std::string_view type) {
   return bare(type) == "DequantizeLinear";
 }
 
-/// By its bytes, as a graph has no type for floats of 4 bits; 0 where they are not known.
+/// Bits of an element, by its bytes, as a graph has no type for floats of 4; 0 where they are not known.
 int bits_of(const TensorView& tensor) {
   const double bits = 8 * tensor.bytes() / tensor.elements();
   return bits > 0 && bits <= 64 ? static_cast<int>(bits) : 0;
@@ -80,7 +80,7 @@ bool holds_small_floats(const TensorView& weights) {
 /// Whether a runtime multiplies the weights that `dequantising` gives to the second input of `product`,
 /// `turned` around or not, as they are stored.
 ///
-/// Of integers, where ONNX Runtime 1.32 makes MatMulNBits of it. Measured with one scale, a scale per row
+/// ONNX Runtime 1.32 does where it makes MatMulNBits of integers. Measured with one scale, a scale per row
 /// or column, and blocks along either axis: scales of columns do, of a matrix that the product takes as it
 /// is stored. Of weights in 8 bits it turns a matrix with one scale, or with scales that are of columns
 /// then. Floats of 8 and 4 bits are for TensorRT, which takes scales of columns and blocks of rows either

@@ -385,9 +385,9 @@ void Inference::infer_search(const NodeContext& op, bool report) {
                                     [&](const auto& body) { return body.get() == named; });
   Body& repeated = decoder == node.bodies.end() ? *node.bodies.front() : **decoder;
   repeated.trips = given_or(op, tokens_made(op));
-  if (repeated.trips == kUnknownDim && report) {
-    report_.loops_of_unknown_length.push_back(node.name);
-  } else if (node.body("init_decoder") != nullptr) {
+  if (repeated.trips == kUnknownDim) {
+    if (report) report_.loops_of_unknown_length.push_back(node.name);
+  } else if (repeated.trips > 0 && node.body("init_decoder") != nullptr) {
     --repeated.trips;  // that makes the first token
   }
 }

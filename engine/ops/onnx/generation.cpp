@@ -4,13 +4,13 @@
 namespace berth::ops::onnx {
 namespace {
 
-/// Of words, or of what an encoder hears.
+/// The batch of words, or of what an encoder hears.
 std::int64_t batch_of(const OpContext& op) {
   const Dims* const dims = op.shape(0);
   return dims == nullptr || dims->empty() ? kUnknownDim : dims->front();
 }
 
-/// What is continued, then the length of what is made.
+/// Inputs: those that are continued, then the length of what is made.
 void greedy_search(OpContext& op) {
   op.set(0, kInt32, {batch_of(op), number(op, 1)});
 }

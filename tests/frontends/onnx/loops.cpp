@@ -165,6 +165,11 @@ TEST_CASE("a search of unknown length is counted once, or as the user says") {
   const LoadedModel once = models.load(proto);
   CHECK(tokens(once) == doctest::Approx(1));
   CHECK(has_note(once, "say it with --dim LOOP=N, such as --dim sequences=10"));
+  onnx::AttributeProto& first = *proto.mutable_graph()->mutable_node(0)->add_attribute();
+  first = proto.graph().node(0).attribute(0);
+  first.set_name("init_decoder");
+  CHECK(tokens(models.load(proto)) == doctest::Approx(2));
+  proto.mutable_graph()->mutable_node(0)->mutable_attribute()->RemoveLast();
   LoadOptions options;
   options.dims["sequences"] = 20;
   CHECK(tokens(models.load(proto, options)) == doctest::Approx(20));
