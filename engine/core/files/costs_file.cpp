@@ -157,7 +157,9 @@ std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::strin
                                          const Graph& graph, const Cluster& cluster,
                                          std::string& note) {
   note.clear();
-  const Json document = parse_json(json, origin);
+  // A graph's ops are a list, and read from the text by carried_costs.
+  const LongDocument long_document(json, origin, {"ops", "edges"});
+  const Json& document = long_document.rest();
   if (document.is_object() && document.value("format", Json()) == kGraphFileFormat) {
     return carried_costs(json, graph, cluster, origin);
   }

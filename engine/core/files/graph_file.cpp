@@ -170,16 +170,16 @@ void write_unread(const Graph& graph, std::vector<std::int32_t>& id,
 }  // namespace
 
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
-  const Json document = parse_json(json, origin);
-  const JsonReader root(document, origin);
+  const LongDocument document(json, origin, {"ops", "edges"});
+  const JsonReader root(document.rest(), origin);
   root.expect_object({"format", "name", "ops", "edges", "results", "states"}, kGraphFormat);
-  const JsonReader ops = root.at("ops");
-  const JsonReader edges = root.at("edges");
   GraphBuilder builder(root.at("name").text());
   try {
-    std::vector<std::vector<TensorId>> outputs(ops.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) read_op(ops.at(i), builder, outputs[i]);
-    for (std::size_t i = 0; i < edges.size(); ++i) read_edge(edges.at(i), outputs, builder);
+    std::vector<std::vector<TensorId>> outputs;
+    document.for_each(root, "ops",
+                      [&](const JsonReader& op) { read_op(op, builder, outputs.emplace_back()); });
+    document.for_each(root, "edges",
+                      [&](const JsonReader& edge) { read_edge(edge, outputs, builder); });
     if (root.has("results")) read_results(root.at("results"), outputs, builder);
     std::shared_ptr<const Graph> graph = builder.build();
     return root.has("states") ? with_states(std::move(graph), root.at("states")) : graph;

@@ -251,9 +251,8 @@ class Inspection final : public nlohmann::json_sax<Json> {
   int depth_ = 0;
 };
 
-}  // namespace
-
-Json parse_json(std::string_view text, const std::string& origin) {
+/// Throws where parse_json does.
+void inspect(std::string_view text, const std::string& origin) {
   Inspection found;
   const auto refuse = [&](std::size_t offset, const std::string& what) {
     return Error(ErrorCode::invalid_file, cat(origin, ": ", line_and_column(text, offset), ": ",
@@ -274,7 +273,70 @@ Json parse_json(std::string_view text, const std::string& origin) {
     throw Error(ErrorCode::invalid_file, cat(origin, ": ", line > 0 ? cat("line ", line, ": ") : "",
                                              found.refused, "; correct the file"));
   }
+}
+
+/// Takes the first value or key off what is left of an object or a list of valid JSON; empty at its end.
+std::string_view take_value(std::string_view& left) {
+  constexpr std::string_view kBetween = " \t\r\n,:";
+  constexpr std::string_view kAfter = " \t\r\n,:]}";
+  left.remove_prefix(std::min(left.find_first_not_of(kBetween), left.size()));
+  std::size_t end = 0;
+  for (int depth = 0; end < left.size(); ++end) {
+    const char c = left[end];
+    if (depth == 0 && kAfter.find(c) != std::string_view::npos) break;
+    if (c == '"') {
+      for (++end; left[end] != '"'; ++end) end += left[end] == '\\' ? 1 : 0;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+  }
+  const std::string_view value = left.substr(0, end);
+  left.remove_prefix(end);
+  return value;
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& origin) {
+  inspect(text, origin);
   return Json::parse(text.begin(), text.end());
+}
+
+LongDocument::LongDocument(std::string_view text, const std::string& origin,
+                           std::initializer_list<std::string_view> long_lists) {
+  inspect(text, origin);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string_view left = text;
+  if (left.starts_with(kByteOrderMark)) left.remove_prefix(kByteOrderMark.size());
+  left.remove_prefix(left.find_first_not_of(" \t\r\n"));
+  if (!left.starts_with('{')) {
+    rest_ = Json::parse(text.begin(), text.end());
+    return;
+  }
+  left.remove_prefix(1);
+  rest_ = Json::object();
+  for (std::string_view key = take_value(left); !key.empty(); key = take_value(left)) {
+    const std::string name = Json::parse(key).get<std::string>();
+    std::string_view value = take_value(left);
+    if (value.starts_with('[') &&
+        std::find(long_lists.begin(), long_lists.end(), name) != long_lists.end()) {
+      lists_[name] = value.substr(1, value.size() - 2);
+      value = "[]";
+    }
+    rest_[name] = Json::parse(value);
+  }
+}
+
+void LongDocument::for_each(const JsonReader& root, std::string_view key,
+                            const std::function<void(const JsonReader&)>& read) const {
+  const JsonReader list = root.at(key);
+  static_cast<void>(list.size());  // refuses what is no list
+  std::string_view left = lists_.find(key)->second;
+  std::size_t index = 0;
+  for (std::string_view text = take_value(left); !text.empty(); text = take_value(left)) {
+    const Json value = Json::parse(text);
+    read(list.element(value, index++));
+  }
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,10 @@ class JsonReader {
   /// Number of elements of an array; throws if this is none.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] JsonReader at(std::size_t index) const;
+  /// The element at `index`, whose value lies elsewhere: that of a LongDocument. `value` must outlive the reader.
+  [[nodiscard]] JsonReader element(const Json& value, std::size_t index) const {
+    return {value, *this, {}, index};
+  }
 
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] bool boolean() const;
@@ -82,5 +87,25 @@ class JsonReader {
 
 /// Parses JSON. Errors name line and column. Duplicate keys are refused, and nesting is bounded.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& origin);
+
+/// A document whose long lists stay text and are read element by element: whole, their values take ten times as much
+/// memory as the text.
+class LongDocument {
+ public:
+  /// Parses as parse_json does, apart from the lists that the root has under `long_lists`. `text` must outlive this.
+  LongDocument(std::string_view text, const std::string& origin,
+               std::initializer_list<std::string_view> long_lists);
+
+  /// The document, with those lists empty.
+  [[nodiscard]] const Json& rest() const { return rest_; }
+  /// Calls `read` with every element of the long list `key`, in order. `root` reads rest(). A reader of an element, and
+  /// what it refers to, lasts as long as the call. Throws if the key is missing or is no list.
+  void for_each(const JsonReader& root, std::string_view key,
+                const std::function<void(const JsonReader&)>& read) const;
+
+ private:
+  std::map<std::string, std::string_view, std::less<>> lists_;  // what lies between [ and ]
+  Json rest_;
+};
 
 }  // namespace berth

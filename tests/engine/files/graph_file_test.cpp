@@ -155,6 +155,22 @@ TEST_CASE("a constant that no op reads is written, and returned where the step r
   CHECK(again->is_result(again->outputs(*again->find_op("op"))[0]));
 }
 
+TEST_CASE("parse_graph takes the file apart as JSON has it, whatever its texts and spaces hold") {
+  const auto graph = parse_graph(
+      "\xEF\xBB\xBF \n{\"edges\" :\t[ {\"src\":0,\"dst\" : 1} ] , \"format\":\"berth.graph/1\",\r\n"
+      R"("\u006fps":[{"name":"a]\\\"}, {","type":"X","output_bytes":[ ]},)"
+      R"({"name":"[\\","type":":,","output_bytes":[1 ,2]}],"name":"{[\""} )",
+      "odd.graph.json");
+  CHECK(graph->name() == "{[\"");
+  REQUIRE(graph->op_count() == 2);
+  CHECK(graph->op_name(0) == "a]\\\"}, {");
+  CHECK(graph->op_name(1) == "[\\");
+  CHECK(graph->op_type(1) == ":,");
+  CHECK(graph->outputs(1).size() == 2);
+  REQUIRE(graph->in_edges(1).size() == 1);
+  CHECK(graph->in_edges(1)[0].src == 0);
+}
+
 TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
   struct Case {
     std::string json;
@@ -165,6 +181,10 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
       {"{\n  \"format\": ", {"line 2"}},
       {"[1, 2", {"line 1, column"}},
       {"[]", {"expected an object"}},
+      {"\"{\"", {"expected an object"}},
+      {with(R"("edges": [)", R"("edges": [7, )"), {"at edges[0]", "expected an object"}},
+      {with(R"("edges": [)", R"("edges": 7, "results": [)"), {"at edges", "expected a list"}},
+      {with(R"("edges")", R"("results")"), {"'edges' is missing"}},
       {with("berth.graph/1", "berth.graph/2"), {"at format", "'berth.graph/2'"}},
       {with(R"("name": "g",)", ""), {"'name' is missing"}},
       {with(R"("type": "X",)", ""), {"at ops[0]", "'type' is missing"}},
