@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "auto/known.h"
 #include "berth/error.h"
 #include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
@@ -18,11 +19,6 @@ namespace berth::policies::auto_policy {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Budget share of one contained policy. One that is stopped while it repairs may return what fits only
-/// because the host holds all: with more time for each, a short budget went to such a repair and nothing
-/// was left for those that need none.
-constexpr double kShareOfOne = 0.25;
 
 // In haste a budget is so short that a search would hardly begin: to prepare one takes some forty steps, and single
 // moves find little in a few hundred more. A pass of `instant` decides all groups anew in the time of a few steps.
@@ -45,58 +41,6 @@ constexpr double kManyOps = 20'000;
 /// In haste others are asked where the budget is so many times what they take.
 constexpr double kTimesWhatOthersTake = 7;
 constexpr std::string_view kInstant = "instant";
-
-/// A policy that needs other treatment than the rest.
-struct Known {
-  std::string_view policy;     ///< a name, or as the user names it: "metis:phases=2"
-  double share = kShareOfOne;  ///< of the budget
-  double least_s = 0;          ///< gets at least this, up to kShareOfOne; latency only
-  double throughput_share = kShareOfOne;
-  bool quickest =
-      false;  ///< takes little more than a few evaluations: comes before parts of the machine
-  bool on_parts = false;  ///< worth running on a part of the machine too
-  bool slow = false;      ///< uses all that it gets on large graphs
-  /// About how many steps it takes, and how many more per device, and how many seconds beside them.
-  double takes_steps = std::numeric_limits<double>::infinity();
-  double takes_steps_per_device = 0;
-  double takes_s = 0;
-};
-/// `exact` can prove something of small problems while others only begin. `dp` minimises the largest load:
-/// a start worth its time for throughput. `m-sct` is a good start on real networks, where it needs 13 to
-/// 50 ms for some thousand ops; stopped before, it is a worse one.
-constexpr Known kKnown[] = {
-    {.policy = "single", .quickest = true, .takes_steps = 0},
-    {.policy = "heft",
-     .quickest = true,
-     .on_parts = true,
-     .takes_steps = 4,
-     .takes_steps_per_device = 0.25},
-    {.policy = "metis",
-     .quickest = true,
-     .on_parts = true,
-     .takes_steps = 4,
-     .takes_steps_per_device = 0.05,
-     .takes_s = 0.0025},
-    {.policy = "instant", .quickest = true, .takes_steps = 0},
-    {.policy = "topo", .quickest = true},
-    {.policy = "m-topo", .quickest = true},
-    {.policy = "expert", .quickest = true, .on_parts = true},
-    {.policy = "fill", .quickest = true},
-    {.policy = "even", .quickest = true},
-    {.policy = "metis:phases=2", .quickest = true},
-    {.policy = "exact", .share = 0.2, .throughput_share = 0.2},
-    {.policy = "dp", .share = 0.05, .throughput_share = 0.2, .slow = true},
-    {.policy = "stages", .share = 0.1, .throughput_share = 0.1},
-    {.policy = "m-etf", .takes_steps = 12, .takes_steps_per_device = 0.7},
-    {.policy = "m-sct", .share = 0.05, .least_s = 0.05, .throughput_share = 0.2},
-};
-constexpr Known kOther = {.policy = {}};
-
-const Known& known(std::string_view policy) {
-  const auto* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                         [&](const Known& each) { return each.policy == policy; });
-  return found != std::end(kKnown) ? *found : kOther;
-}
 
 /// `exact` simulates all the time: not where that would measure, nor for more groups, at the finest.
 constexpr std::string_view kExact = "exact";
