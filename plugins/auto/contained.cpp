@@ -18,8 +18,6 @@
 namespace berth::policies::auto_policy {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // In haste a budget is so short that a search would hardly begin: to prepare one takes some forty steps, and single
 // moves find little in a few hundred more. A pass of `instant` decides all groups anew in the time of a few steps.
 /// Steps below which there is no search, and the share of a longer budget that passes get, both for graphs of at most
@@ -78,7 +76,7 @@ void bring_next(std::vector<Contained>& order, std::size_t i, std::string_view n
 /// collector, and by whoever goes on from it. Measures how long an evaluation takes.
 class Remembering final : public Evaluator {
  public:
-  explicit Remembering(Evaluator& evaluator) : evaluator_(evaluator) {}
+  Remembering(Evaluator& evaluator, const Seconds& now) : evaluator_(evaluator), now_(now) {}
 
   using Evaluator::evaluate;
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
@@ -91,9 +89,9 @@ class Remembering final : public Evaluator {
       out.front() = same->evaluation;
       return;
     }
-    const Clock::time_point before = Clock::now();
+    const double before = now_();
     evaluator_.evaluate(placements, out);
-    least_s_ = std::min(least_s_, seconds_since(before));
+    least_s_ = std::min(least_s_, now_() - before);
     if (measures()) return;  // no two measurements are the same
     const bool best = seen_.empty() || better(out.front(), seen_.front().evaluation);
     seen_.insert(seen_.begin() + (best ? 0 : 1), {placements.front(), out.front()});
@@ -116,6 +114,7 @@ class Remembering final : public Evaluator {
   static constexpr std::size_t kMost = 4;
 
   Evaluator& evaluator_;
+  const Seconds& now_;
   std::vector<Seen> seen_;  // the best, then the last ones
   double least_s_ = std::numeric_limits<double>::infinity();
 };
@@ -172,8 +171,12 @@ class Collector {
  public:
   /// With `may_haste` a budget that is too short for a search goes to the policies that need none.
   Collector(const Problem& problem, Evaluator& evaluator, const PlaceContext& context,
-            bool may_haste)
-      : problem_(problem), evaluator_(evaluator), context_(context), may_haste_(may_haste) {}
+            bool may_haste, const Seconds& now)
+      : problem_(problem),
+        evaluator_(evaluator, now),
+        context_(context),
+        may_haste_(may_haste),
+        now_(now) {}
 
   void add(std::string from, Placement placement) {
     const Evaluation evaluation = evaluator_.evaluate(placement);
@@ -233,7 +236,7 @@ class Collector {
     }
     const double given_s = context_.budget_s * share_of(contained.name);
     for (std::shared_ptr<const Part> within = best_part_;; within = part(next++)) {
-      const Clock::time_point begin = Clock::now();
+      const double begin = now_();
       const double least_us = best_us_;
       try {
         if (within != nullptr) {
@@ -244,7 +247,7 @@ class Collector {
       } catch (const Error& error) {
         return fail(contained.text, error);
       }
-      const double seconds = seconds_since(begin);
+      const double seconds = now_() - begin;
       const bool gave_up = std::isfinite(given_s) && seconds < kAtOnce * given_s;
       if (best_us_ < least_us || !gave_up || enough(kShareOfQuick)) return;
       if (problem_.constraints() != nullptr || part(next) == nullptr) return;
@@ -292,7 +295,7 @@ class Collector {
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
   /// Whether the starts have had so much of the budget, or there is nothing left to find.
   [[nodiscard]] bool enough(double share) const {
-    const double seconds = seconds_since(begin_);
+    const double seconds = now_() - begin_;
     return anything_fits() &&
            (is_optimal() || context_.stopped() || seconds >= share * context_.budget_s);
   }
@@ -347,16 +350,16 @@ class Collector {
     if (best_ < starts_.found.size()) {
       inner.initial.push_back(starts_.found[best_].solution.placement);
     }
-    inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
+    inner.should_stop = [this, begin = now_(), limit_s = inner.budget_s] {
       if (context_.stopped()) return true;
-      return std::isfinite(limit_s) && seconds_since(begin) >= limit_s;
+      return std::isfinite(limit_s) && now_() - begin >= limit_s;
     };
     return inner;
   }
 
   /// The seconds that passes get beside a search whose share for them is `share_s`, or of a budget in haste.
   [[nodiscard]] double passes_s(double share_s) const {
-    const double left_s = std::max(0.0, context_.budget_s - seconds_since(begin_));
+    const double left_s = std::max(0.0, context_.budget_s - (now_() - begin_));
     if (in_haste()) return left_s;
     const double step_s = evaluator_.least_s();
     if (!std::isfinite(step_s)) return share_s;
@@ -444,7 +447,8 @@ class Collector {
   Remembering evaluator_;
   const PlaceContext& context_;
   bool may_haste_;
-  Clock::time_point begin_ = Clock::now();
+  const Seconds& now_;
+  double begin_ = now_();
   double best_us_ = kCannotRun;
   std::size_t best_ = std::numeric_limits<std::size_t>::max();  // of the starts that fit
   std::shared_ptr<const Part> best_part_;  // that it is of; null: of the whole machine
@@ -463,6 +467,11 @@ bool is_installed(const PolicyMaker& make, const Contained& policy) {
 }
 
 }  // namespace
+
+double steady_seconds() {
+  static const auto begin = std::chrono::steady_clock::now();
+  return seconds_since(begin);
+}
 
 std::vector<Contained> contained_policies(std::string_view list) {
   std::vector<Contained> all;
@@ -488,11 +497,11 @@ std::vector<Contained> contained_policies(std::string_view list) {
 
 Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                       bool skip_missing, const Problem& problem, Evaluator& evaluator,
-                      const PlaceContext& context) {
+                      const PlaceContext& context, const Seconds& now) {
   const bool has_instant = std::any_of(
       policies.begin(), policies.end(),
       [&](const Contained& each) { return each.name == kInstant && is_installed(make, each); });
-  Collector collector(problem, evaluator, context, skip_missing && has_instant);
+  Collector collector(problem, evaluator, context, skip_missing && has_instant, now);
   for (const Placement& placement : context.initial) {
     collector.add("a given placement", placement);
   }

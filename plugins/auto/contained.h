@@ -1,6 +1,7 @@
 // The starts of the search: the answers of other policies, each as its authors intended it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ struct Starts {
   SearchEnd end = SearchEnd::done;  ///< of `instant` then
 };
 
+/// Says how many seconds have passed since some moment.
+using Seconds = std::function<double()>;
+/// Those of the clock of budgets.
+[[nodiscard]] double steady_seconds();
+
 /// Runs `policies` one after the other through `make`, and measures the placements of
 /// context.initial and theirs. `m-etf` comes right behind `metis` where the best so far is `heft`'s.
 /// Quick ones are also run on parts of the machine. With `skip_missing`, policies that are not
@@ -44,9 +50,10 @@ struct Starts {
 /// if the context says so or a start is optimal. If nothing fits, the last start is a placement that
 /// ignores memory, for the search to repair. Of a budget too short for a search `instant` gets what `single` and `metis` leave, where it is
 /// installed and `skip_missing` is set. Of a longer one it gets at least the time for its first passes, whatever the others took, and a
-/// list scheduler or partitioner that a share of it would cut off is left out.
+/// list scheduler or partitioner that a share of it would cut off is left out. `now` is the clock of all this.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
-                                    const PlaceContext& context);
+                                    const PlaceContext& context,
+                                    const Seconds& now = steady_seconds);
 
 }  // namespace berth::policies::auto_policy

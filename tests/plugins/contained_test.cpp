@@ -2,11 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "plugins/small_problem.h"
@@ -74,21 +72,24 @@ std::vector<std::string> asked_where(int heft, int metis) {
   return asked;
 }
 
-/// Takes 50 ms or more for a step.
+/// Takes 50 ms for a step, by a clock of its own.
 class Slow final : public Evaluator {
  public:
   explicit Slow(std::shared_ptr<const Problem> problem)
       : inner_(make_simulation_evaluator(std::move(problem), 1)) {}
 
+  [[nodiscard]] double now_s() const { return now_s_; }
+
   [[nodiscard]] const Problem& problem() const noexcept override { return inner_->problem(); }
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    now_s_ += 0.05;
     inner_->evaluate(placements, out);
   }
   [[nodiscard]] std::int64_t evaluations() const noexcept override { return inner_->evaluations(); }
 
  private:
   std::unique_ptr<Evaluator> inner_;
+  double now_s_ = 0;
 };
 
 }  // namespace
@@ -109,7 +110,7 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
     PlaceContext context;
     context.budget_s = budget_s;
     return collect_starts(make, contained_policies("single,heft,metis,instant,topo"), skip_missing,
-                          *problem, evaluator, context);
+                          *problem, evaluator, context, [&] { return evaluator.now_s(); });
   };
   using Names = std::vector<std::string>;
   // 10 s are less than 400 steps, and 1 s less than seven times what a partitioner takes, four steps.
@@ -145,7 +146,8 @@ TEST_CASE("auto: who would be cut off is not asked, and takes nothing from passe
     PlaceContext context;
     context.budget_s = 40;
     return collect_starts(make, contained_policies("single,heft,metis,instant,m-etf"),
-                          /*skip_missing=*/true, *problem, evaluator, context);
+                          /*skip_missing=*/true, *problem, evaluator, context,
+                          [&] { return evaluator.now_s(); });
   };
   using Names = std::vector<std::string>;
   // A quarter of 40 s are 200 steps or less: `heft` takes 254 for 1,000 devices, and `m-etf` more.
@@ -158,18 +160,20 @@ TEST_CASE("auto: who would be cut off is not asked, and takes nothing from passe
 
 TEST_CASE("auto: passes are made whatever the policies before them took") {
   std::vector<std::string> asked;
+  double now_s = 0;
   const PolicyMaker make = [&](std::string_view name, const OptionTexts&) {
-    return std::make_unique<Recorded>(
-        std::string(name), 0, asked, [is_slow = name == "heft"](const PlaceContext&) {
-          if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(1300));
-        });
+    return std::make_unique<Recorded>(std::string(name), 0, asked,
+                                      [&now_s, is_slow = name == "heft"](const PlaceContext&) {
+                                        if (is_slow) now_s += 1.3;
+                                      });
   };
   const auto problem = four_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;
   context.budget_s = 4;
-  const auto starts = collect_starts(make, contained_policies("single,heft,metis,instant,topo"),
-                                     /*skip_missing=*/true, *problem, *evaluator, context);
+  const auto starts =
+      collect_starts(make, contained_policies("single,heft,metis,instant,topo"),
+                     /*skip_missing=*/true, *problem, *evaluator, context, [&] { return now_s; });
   CHECK_FALSE(starts.hasty);
   CHECK(asked == std::vector<std::string>{"single", "heft", "instant"});
 }
