@@ -327,7 +327,7 @@ Settings SettingOptions::merged(Settings weakest) const {
   Settings settings = own.start ? settings_of_start(*own.start) : Settings();
   settings.add(weakest);
   settings.add(own);
-  detect::find_here(settings);
+  for (const std::string& note : detect::find_here(settings)) log_note(note);
   return settings;
 }
 

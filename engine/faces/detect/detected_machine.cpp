@@ -8,6 +8,7 @@
 #include "berth/files.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "cluster/mask.h"
 #include "detect/gpu_rates.h"
 
 namespace berth::detect {
@@ -258,7 +259,12 @@ DetectedMachine machine_of(const MachineFacts& facts) {
   note_untold(devices, machine);
   separate_kinds(devices);
   Links links(facts);
-  machine.cluster = std::make_shared<const Cluster>("detected", std::move(devices), links.specs);
+  std::vector<std::string> mask;
+  for (const GpuFacts& gpu : facts.gpus) {
+    if (!gpu.mask_entry.empty()) mask.push_back(gpu.mask_entry);
+  }
+  machine.cluster = std::make_shared<const Cluster>(masked_name("detected", mask),
+                                                    std::move(devices), links.specs);
   machine.link_sources = std::move(links.sources);
   return machine;
 }

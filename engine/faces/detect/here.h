@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/cluster.h"
 #include "berth/settings.h"
@@ -13,7 +14,8 @@ namespace berth::detect {
 /// is not the same twice.
 [[nodiscard]] std::shared_ptr<const Cluster> load_machine(const std::string& machine);
 
-/// Replaces "here" in `cluster` and `clusters` by the text of this machine's berth.cluster/1.
-void find_here(Settings& settings);
+/// Replaces "here" in `cluster` and `clusters` by the text of this machine's berth.cluster/1. Returns what could
+/// not be found out of it, and what this process may not use; nothing where no machine is "here".
+std::vector<std::string> find_here(Settings& settings);
 
 }  // namespace berth::detect

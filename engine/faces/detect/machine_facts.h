@@ -36,6 +36,8 @@ struct GpuFacts {
   /// The machine's port above it. GPUs with the same port share what it carries.
   std::string port;
   int socket = -1;  ///< that the port belongs to; -1 = not told
+  std::string
+      mask_entry;  ///< of CUDA_VISIBLE_DEVICES that names it; empty where that changes nothing
 };
 
 /// NVLink's lanes from one GPU to another, or to switches that connect all GPUs.
@@ -49,8 +51,9 @@ struct NvlinkFacts {
 
 struct MachineFacts {
   HostFacts host;
-  std::vector<GpuFacts>
-      gpus;  ///< in the order of their PCI addresses, as CUDA_DEVICE_ORDER=PCI_BUS_ID
+  /// Those that this process may use, by their PCI addresses, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them, or in
+  /// the order of CUDA_VISIBLE_DEVICES.
+  std::vector<GpuFacts> gpus;
   std::vector<NvlinkFacts> nvlinks;
   /// Pairs of GPUs, from and to, whose driver lets no copy go directly over PCIe.
   std::vector<std::pair<int, int>> without_peer_access;

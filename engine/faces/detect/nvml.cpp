@@ -3,11 +3,16 @@
 // have kept their signatures since the versions in their names.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "berth/support/text.h"
 #include "detect/machine_facts.h"
+#include "detect/visible_gpus.h"
 
 namespace berth::detect {
 namespace {
@@ -92,6 +97,56 @@ GpuFacts read_gpu(Nvml& nvml, DeviceHandle device) {
   return gpu;
 }
 
+void note_mask(std::string_view mask, const std::vector<VisibleGpu>& visible, MachineFacts& facts) {
+  const std::size_t count = facts.gpus.size();
+  facts.notes.push_back(cat("CUDA_VISIBLE_DEVICES=", mask, " leaves this process ", visible.size(),
+                            " of ", count, count == 1 ? " GPU" : " GPUs",
+                            "; unset it to plan for all"));
+  if (mask.find("MIG-") != std::string_view::npos) {
+    facts.notes.emplace_back(
+        "parts of a GPU (MIG) are not looked at; describe one in the file of "
+        "`berth devices --detect --json`");
+  }
+  const char* const order = std::getenv("CUDA_DEVICE_ORDER");
+  const bool unlike = std::any_of(facts.gpus.begin(), facts.gpus.end(), [&](const GpuFacts& gpu) {
+    return gpu.name != facts.gpus.front().name;
+  });
+  const bool numbers = std::any_of(visible.begin(), visible.end(), [](const VisibleGpu& each) {
+    return !each.entry.starts_with("GPU-");
+  });
+  if (unlike && numbers && (order == nullptr || std::string_view(order) != "PCI_BUS_ID")) {
+    facts.notes.emplace_back(
+        "the numbers in CUDA_VISIBLE_DEVICES count as those of PCI addresses; CUDA itself has the "
+        "fastest GPU first, so set CUDA_DEVICE_ORDER=PCI_BUS_ID");
+  }
+}
+
+/// Leaves the GPUs that CUDA lets this process use, in its order.
+void keep_visible(Nvml& nvml, std::vector<DeviceHandle>& handles, MachineFacts& facts) {
+  const char* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (mask == nullptr || handles.empty()) return;
+  std::vector<std::string> uuids;
+  for (const DeviceHandle device : handles) {
+    std::array<char, 96> uuid{};
+    nvml.call("nvmlDeviceGetUUID", device, uuid.data(), static_cast<unsigned>(uuid.size() - 1));
+    uuids.emplace_back(uuid.data());
+  }
+  const std::vector<VisibleGpu> visible = visible_gpus(mask, uuids);
+  bool as_it_is = visible.size() == handles.size();
+  for (std::size_t i = 0; i < visible.size(); ++i) as_it_is = as_it_is && visible[i].gpu == i;
+  if (as_it_is) return;
+  note_mask(mask, visible, facts);
+  std::vector<DeviceHandle> seen;
+  std::vector<GpuFacts> gpus;
+  for (const VisibleGpu& each : visible) {
+    seen.push_back(handles[each.gpu]);
+    gpus.push_back(facts.gpus[each.gpu]);
+    gpus.back().mask_entry = each.entry;
+  }
+  handles = std::move(seen);
+  facts.gpus = std::move(gpus);
+}
+
 /// The lanes of GPU `index`, those to one end counted together.
 void read_nvlinks(Nvml& nvml, DeviceHandle device, int index, MachineFacts& facts) {
   for (unsigned link = 0; link < kMostLinks; ++link) {
@@ -160,6 +215,7 @@ void read_gpus(MachineFacts& facts, const char* file) {
     handles.push_back(device);
     facts.gpus.push_back(read_gpu(nvml, device));
   }
+  keep_visible(nvml, handles, facts);
   for (std::size_t i = 0; i < handles.size(); ++i) {
     read_nvlinks(nvml, handles[i], static_cast<int>(i), facts);
   }

@@ -14,6 +14,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "cluster/mask.h"
 #include "layers/module_names.h"
 #include "writers/buffers.h"
 #include "writers/decoder.h"
@@ -219,14 +220,16 @@ void refuse_idle(const Cluster& cluster, const Stages& stages) {
                   " idle; name a machine without what is idle"));
 }
 
-/// The variables of a process that sees the stages' GPUs alone, in the machine's order.
+/// The variables of a process that sees the stages' GPUs alone, in the machine's order. Where one was set when
+/// the machine was looked at, its entries name them.
 std::string visible(const Cluster& cluster, const Stages& stages) {
+  const std::vector<std::string> mask = mask_in(cluster.name());
   std::string numbers;
-  bool all = true;
+  bool all = mask.empty();
   for (std::size_t i = 0; i < stages.devices.size(); ++i) {
     const int number = accelerator_number(cluster, stages.devices[i]);
     all = all && number == static_cast<int>(i);
-    numbers += cat(i > 0 ? "," : "", number);
+    numbers += cat(i > 0 ? "," : "", at(number) < mask.size() ? mask[at(number)] : cat(number));
   }
   if (!all) refuse_idle(cluster, stages);
   const std::string_view order = order_variable(cluster);

@@ -13,6 +13,8 @@
 #include "berth/support/cpuinfo.h"
 #include "berth/support/index.h"
 #include "detect/detected_machine.h"
+#include "detect/visible_gpus.h"
+#include "support/environment_variable.h"
 #include "support/threads.h"
 
 namespace berth::test {
@@ -289,6 +291,7 @@ TEST_CASE("GPUs are those that the driver's library tells of") {
   CHECK(facts.nvlinks[1].lanes == 4);
   CHECK(facts.without_peer_access == std::vector<std::pair<int, int>>{{1, 0}});
   REQUIRE(facts.notes.size() == 1);  // of the GPU that it may not open
+  const EnvironmentVariable unmasked("CUDA_VISIBLE_DEVICES", std::nullopt);
   CHECK(facts.notes[0].find("GPU 2") != std::string::npos);
 
   MachineFacts bare;
@@ -300,3 +303,50 @@ TEST_CASE("GPUs are those that the driver's library tells of") {
 
 }  // namespace
 }  // namespace berth::test
+  CHECK(machine_of(facts).cluster->name() == "detected");
+
+TEST_CASE("GPUs are visible by number or by UUID, as CUDA reads its variable") {
+  const std::vector<std::string> uuids = {"GPU-aa11", "GPU-ab22", "GPU-cc33"};
+  const std::pair<const char*, std::vector<std::size_t>> cases[] = {
+      {"0,1,2", {0, 1, 2}},
+      {"2", {2}},
+      {"2,0", {2, 0}},
+      {"", {}},
+      {"-1", {}},
+      {"1,-1,0", {1}},
+      {" 1 , 2", {1, 2}},
+      {"0,3,1", {0}},
+      {"1,1", {}},
+      {"0,,1", {0}},
+      {"NoDevFiles", {}},
+      {"1x", {1}},
+      {"GPU-cc33,GPU-a", {2}},
+      {"GPU-ab,0", {1, 0}},
+      {"GPU-dd", {}},
+      {"MIG-aa11", {}},
+      {"GPU-cc33,2", {}},
+  };
+  for (const auto& [mask, expected] : cases) {
+    CAPTURE(mask);
+    std::vector<std::size_t> gpus;
+    for (const detect::VisibleGpu& each : visible_gpus(mask, uuids)) gpus.push_back(each.gpu);
+    CHECK(gpus == expected);
+  }
+}
+
+TEST_CASE("a process has the GPUs that CUDA_VISIBLE_DEVICES leaves it, by its own numbers") {
+  const EnvironmentVariable masked("CUDA_VISIBLE_DEVICES", "GPU-af");
+  MachineFacts facts;
+  read_gpus(facts, BERTH_FAKE_NVML);
+  REQUIRE(facts.gpus.size() == 1);
+  CHECK(facts.gpus[0].bus == "0000:af:00.0");
+  CHECK(facts.nvlinks.empty());
+  CHECK(facts.without_peer_access.empty());
+  REQUIRE(facts.notes.size() == 2);
+  CHECK(facts.notes[1] ==
+        "CUDA_VISIBLE_DEVICES=GPU-af leaves this process 1 of 2 GPUs; unset it to plan for all");
+  const auto cluster = machine_of(facts).cluster;
+  CHECK(cluster->device_names() == "cpu:0, gpu:0");
+  CHECK(cluster->name() == "detected with CUDA_VISIBLE_DEVICES=GPU-af");
+}
+

@@ -211,6 +211,17 @@ TEST_CASE("a plan for unlike GPUs says how they are numbered, and which the proc
             .starts_with("CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=1\nVLLM_PP"));
   CHECK(plan("vllm", "arcb580+arca770+host", 2)
             .starts_with("ZE_ENABLE_PCI_ID_DEVICE_ORDER=1\nZE_AFFINITY_MASK=1\nVLLM_PP"));
+  // A mask that was there when the machine was looked at: its entries are the numbers that the user knows.
+  const auto cluster = machine_of_words("2xl4+host");
+  const Cluster masked("detected with CUDA_VISIBLE_DEVICES=5,GPU-3f",
+                       {cluster->device(0), cluster->device(1), cluster->device(2)},
+                       cluster->links());
+  const Placement second(static_cast<std::size_t>(graph->op_count()), 2);
+  CHECK(plan_writer("vllm")
+            .text(*graph, masked, second)
+            .starts_with("CUDA_VISIBLE_DEVICES=GPU-3f\n"));
+  const Placement first(static_cast<std::size_t>(graph->op_count()), 1);
+  CHECK(plan_writer("vllm").text(*graph, masked, first).starts_with("CUDA_VISIBLE_DEVICES=5\n"));
   CHECK(plan("llama.cpp", "rtx4060+rtx4090+host", 2) ==
         "CUDA_DEVICE_ORDER=PCI_BUS_ID\n-ngl 3\n--tensor-split 0,3\n");
   for (const char* const name : {"accelerate", "deepspeed", "torch-pipelining", "onnxruntime"}) {
