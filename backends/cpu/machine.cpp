@@ -1,13 +1,14 @@
 #include "cpu/machine.h"
 
 #include <sched.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "berth/support/cpuinfo.h"
+#include "berth/support/process_limits.h"
 
 namespace berth::cpu {
 
@@ -25,9 +26,12 @@ Machine this_machine() {
   if (machine.cores.empty()) machine.cores.push_back(0);
   const std::string mhz = cpuinfo("cpu MHz");
   const double hertz = mhz.empty() ? 2e9 : std::strtod(mhz.c_str(), nullptr) * 1e6;
-  machine.core_flops = hertz * vector_units(cpuinfo).f32_per_cycle;
-  machine.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
-                         static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
+  // Threads beyond the quota would wait for one another's time.
+  const auto busy = static_cast<std::size_t>(usable_threads());
+  if (machine.cores.size() > busy) machine.cores.resize(busy);
+  const double share = std::min(1.0, usable_cores() / static_cast<double>(machine.cores.size()));
+  machine.core_flops = share * hertz * vector_units(cpuinfo).f32_per_cycle;
+  machine.memory_bytes = usable_memory_bytes();
   return machine;
 }
 

@@ -9,9 +9,9 @@ namespace berth::cpu {
 
 struct Machine {
   std::string processor;   ///< as the system calls it
-  std::vector<int> cores;  ///< those this process may use
-  double core_flops = 0;   ///< nominal peak of one core in f32
-  std::int64_t memory_bytes = 0;
+  std::vector<int> cores;  ///< those this process may use, as many as its quota keeps busy
+  double core_flops = 0;  ///< nominal peak of one core in f32, of the time that the quota leaves it
+  std::int64_t memory_bytes = 0;  ///< that this process may use
 };
 
 /// The machine as the system reports it; nominal figures for what it does not report.

@@ -1,10 +1,10 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/process_limits.h"
 #include "berth/version.h"
 #include "cuda/cuda_calls.h"
 #include "cuda/cuda_runtime.h"
@@ -89,7 +89,7 @@ struct CudaBackend::Setup {
     Device device;
     device.name = "cpu:0";
     device.kind = "cpu";
-    device.flops = kHostCoreFlops * std::max(1U, std::thread::hardware_concurrency());
+    device.flops = kHostCoreFlops * usable_cores();
     device.memory_bandwidth = kHostBandwidth;
     device.host = true;
     return device;

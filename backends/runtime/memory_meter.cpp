@@ -9,16 +9,14 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <sstream>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "berth/error.h"
+#include "berth/support/process_limits.h"
 
 namespace berth::runtime {
 namespace {
@@ -52,7 +50,7 @@ constexpr std::int64_t kReserve = std::int64_t{256} << 20;
 
 bool has_room(std::size_t bytes) {
   if (bytes < kLargeBlock) return true;
-  const std::int64_t room = room_bytes();
+  const std::int64_t room = free_memory_bytes();
   return room == kNoLimit || static_cast<std::int64_t>(bytes) <= room - kReserve;
 }
 
@@ -70,38 +68,7 @@ void* new_block(std::size_t bytes) {
   return block;
 }
 
-/// The number behind `key`, or in a file of one where the key is empty; -1 where there is none.
-std::int64_t number_in(const std::filesystem::path& path, std::string_view key) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with(key)) continue;
-    std::istringstream words(line.substr(key.size()));
-    std::int64_t number = 0;
-    return words >> number ? number : -1;
-  }
-  return -1;
-}
-
 }  // namespace
-
-std::int64_t room_bytes(const std::filesystem::path& root) {
-  constexpr std::int64_t kKibibyte = 1024;
-  std::int64_t room = kNoLimit;
-  const std::int64_t available = number_in(root / "proc/meminfo", "MemAvailable:");
-  if (available >= 0) room = available * kKibibyte;
-  const std::filesystem::path group = root / "sys/fs/cgroup";
-  const std::int64_t most = number_in(group / "memory.max", "");
-  const std::int64_t used = number_in(group / "memory.current", "");
-  // The system gives up what it keeps of files when memory is needed.
-  const std::int64_t files = number_in(group / "memory.stat", "inactive_file ");
-  if (most >= 0 && used >= 0) {
-    const std::int64_t left =
-        std::max<std::int64_t>(0, most - used + std::max<std::int64_t>(0, files));
-    room = room == kNoLimit ? left : std::min(room, left);
-  }
-  return room;
-}
 
 /// Free blocks by size class; they wait for the next allocation of the class.
 class HostPool {

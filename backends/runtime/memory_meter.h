@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -13,10 +12,6 @@
 namespace berth::runtime {
 
 class HostPool;
-
-/// The bytes that the system can still give: of the machine, and of the processes' limit where there is
-/// one. kNoLimit where it does not say. `root` holds `proc` and `sys`; "/" except in tests.
-[[nodiscard]] std::int64_t room_bytes(const std::filesystem::path& root = "/");
 
 /// Counts the bytes that one device holds, and the most that it held. [thread-safe]
 class MemoryMeter {

@@ -5,13 +5,13 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "auto/contained.h"
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
 #include "berth/simplicity.h"
+#include "berth/support/process_limits.h"
 #include "berth/support/text.h"
 
 namespace berth::policies::auto_policy {
@@ -126,8 +126,7 @@ class AutoPolicy final : public Policy {
 
   /// The option decides, and within it the caller.
   [[nodiscard]] int threads(const PlaceContext& context) const {
-    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const int wanted = settings_.threads > 0 ? settings_.threads : cores;
+    const int wanted = settings_.threads > 0 ? settings_.threads : usable_threads();
     return context.threads > 0 ? std::min(wanted, context.threads) : wanted;
   }
 

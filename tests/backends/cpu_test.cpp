@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <array>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "backends/test_program.h"
 #include "berth/engine.h"
 #include "berth/files.h"
+#include "berth/support/process_limits.h"
 #include "cpu/backend.h"
 #include "cpu/cpu_runtime.h"
 #include "runtime/memory_meter.h"
@@ -19,7 +19,6 @@
 #include "runtime/session.h"
 #include "runtime/values.h"
 #include "support/expect_error.h"
-#include "support/temporary_folder.h"
 #include "support/torch_doctest.h"
 
 namespace berth::test {
@@ -230,23 +229,8 @@ TEST_CASE("an emulated link takes at least its latency and the bytes over its ba
   CHECK(transfer.end_us - transfer.start_us >= 1500);
 }
 
-TEST_CASE("the system's room is the least that the machine and the processes' limit leave") {
-  const test::TemporaryFolder root;
-  CHECK(runtime::room_bytes(root.path()) == kNoLimit);  // it says nothing
-  std::filesystem::create_directories(root / "proc");
-  std::filesystem::create_directories(root / "sys/fs/cgroup");
-  write_file(root / "proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:    3000 kB\n");
-  CHECK(runtime::room_bytes(root.path()) == 3000 * 1024);
-  write_file(root / "sys/fs/cgroup/memory.current", "1000000\n");
-  write_file(root / "sys/fs/cgroup/memory.stat", "anon 500000\ninactive_file 400000\n");
-  write_file(root / "sys/fs/cgroup/memory.max", "max\n");
-  CHECK(runtime::room_bytes(root.path()) == 3000 * 1024);
-  write_file(root / "sys/fs/cgroup/memory.max", "1500000\n");
-  CHECK(runtime::room_bytes(root.path()) == 900000);
-}
-
 TEST_CASE("what the system has no room for is an error, not its end") {
-  const std::int64_t room = runtime::room_bytes();
+  const std::int64_t room = free_memory_bytes();
   if (room == kNoLimit) return;
   runtime::MemoryMeter meter("cpu:0");
   const runtime::MeterScope scope(&meter);

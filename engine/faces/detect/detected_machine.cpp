@@ -45,8 +45,8 @@ Device host_device(const HostFacts& facts, std::string& source) {
   host.memory_bandwidth = facts.memory_bandwidth;
   host.op_overhead_us = kHostOverheadUs;
   source = cat(facts.processor, ", ", facts.sockets, facts.sockets == 1 ? " socket" : " sockets",
-               ". flops: ", facts.cores, " cores at ", giga(hertz), " GHz",
-               facts.hertz > 0 ? "" : " (a guess, the system tells none)", ", ",
+               ". flops: ", facts.cores, facts.cores == 1 ? " core at " : " cores at ", giga(hertz),
+               " GHz", facts.hertz > 0 ? "" : " (a guess, the system tells none)", ", ",
                facts.f32_per_cycle, " per cycle (", facts.units,
                "). memory_bandwidth: measured, a = b + s * c on all cores. op_overhead: estimate");
   return host;

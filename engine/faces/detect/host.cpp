@@ -1,6 +1,3 @@
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,35 +7,23 @@
 #include <thread>
 
 #include "berth/support/cpuinfo.h"
+#include "berth/support/process_limits.h"
 #include "detect/machine_facts.h"
 
 namespace berth::detect {
 namespace {
 
-/// The number in a file of one; 0 for anything else, such as "max".
+/// The number in a file of one; 0 for anything else.
 double number_in(const char* path) {
   std::ifstream file(path);
   double number = 0;
   return file >> number ? number : 0;
 }
 
-int usable_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-}
-
 double highest_clock() {
   const double khz = number_in("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
   if (khz > 0) return khz * 1e3;
   return std::strtod(cpuinfo("cpu MHz").c_str(), nullptr) * 1e6;
-}
-
-std::int64_t usable_memory() {
-  const double installed =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const double limit = number_in("/sys/fs/cgroup/memory.max");
-  return static_cast<std::int64_t>(limit > 0 ? std::min(limit, installed) : installed);
 }
 
 /// Bytes per second of a = b + s * c on all cores, arrays far above caches: the best of a few.
@@ -87,8 +72,8 @@ HostFacts read_host() {
   const VectorUnits units = vector_units(cpuinfo);
   host.f32_per_cycle = units.f32_per_cycle;
   host.units = units.what;
-  host.memory_bytes = usable_memory();
-  host.memory_bandwidth = measured_bandwidth(host.cores, host.memory_bytes);
+  host.memory_bytes = usable_memory_bytes();
+  host.memory_bandwidth = measured_bandwidth(usable_threads(), host.memory_bytes);
   return host;
 }
 

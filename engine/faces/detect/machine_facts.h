@@ -11,7 +11,7 @@ namespace berth::detect {
 /// A processor, or several in one machine.
 struct HostFacts {
   std::string processor;          ///< "AMD EPYC 7763"
-  int cores = 1;                  ///< that this process may use
+  double cores = 1;               ///< that this process may use: by a quota, a fraction too
   int sockets = 1;                ///< with any of them
   double hertz = 0;               ///< the highest clock; 0 = not told
   double f32_per_cycle = 0;       ///< of one core

@@ -1,5 +1,6 @@
 #include <hwloc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -86,7 +87,8 @@ void read_topology(MachineFacts& facts) {
   }
   const int cores = usable_cores(topology.get());
   const int sockets = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE);
-  if (cores > 0) facts.host.cores = cores;
+  // Fewer than its threads, and no more than the quota.
+  if (cores > 0) facts.host.cores = std::min<double>(facts.host.cores, cores);
   if (sockets > 0) facts.host.sockets = sockets;
   for (GpuFacts& gpu : facts.gpus) place_gpu(topology.get(), gpu);
 }
