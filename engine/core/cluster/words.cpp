@@ -14,6 +14,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "cluster/links.h"
+#include "support/sizes.h"
 
 namespace berth {
 namespace {
@@ -78,16 +79,10 @@ std::optional<int> count_of(std::string_view text) {
 }
 
 std::int64_t memory_of(std::string_view words, std::string_view text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"GB", 1e9}, {"MB", 1e6}, {"B", 1}};
-  std::string_view unit;
-  const std::optional<double> value = number_at(text, unit);
-  if (value && *value == 0 && unit.empty()) return 0;
-  for (const auto& [name, factor] : kUnits) {
-    if (value && unit == name && *value * factor < 0x1p60) {
-      return static_cast<std::int64_t>(*value * factor);
-    }
-  }
+  const std::optional<std::int64_t> bytes = size_of_text(text);
+  // A number alone may be meant in any unit.
+  const bool has_unit = text.find_first_of("bBkKmMgGtT") != std::string_view::npos;
+  if (bytes && *bytes < std::int64_t{1} << 60 && (has_unit || *bytes == 0)) return *bytes;
   fail(words, cat("'", text, "' is no amount of memory; write one such as 64GiB, 500MB or 0"));
 }
 

@@ -1,11 +1,11 @@
 #include "constraints/rule_text.h"
 
 #include <charconv>
-#include <cmath>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "support/sizes.h"
 
 namespace berth {
 namespace {
@@ -98,12 +98,6 @@ std::string listed(const std::vector<std::string>& items) {
 }
 
 ConstraintRule memory_margin_rule(std::string_view amount, std::vector<std::string> devices) {
-  struct Unit {
-    std::string_view name;
-    double factor;
-  };
-  constexpr Unit kUnits[] = {{"", 1},     {"B", 1},        {"kB", 1e3},     {"MB", 1e6},
-                             {"GB", 1e9}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
   ConstraintRule rule;
   rule.kind = ConstraintRule::Kind::memory_margin;
   rule.devices = std::move(devices);
@@ -111,16 +105,13 @@ ConstraintRule memory_margin_rule(std::string_view amount, std::vector<std::stri
   const auto [rest, error] = std::from_chars(amount.data(), amount.data() + amount.size(), value);
   std::string_view unit = amount.substr(at(rest - amount.data()));
   while (unit.starts_with(' ')) unit.remove_prefix(1);
-  if (error == std::errc() && value >= 0) {
-    if (unit == "%" && value < 100) {
-      rule.margin_share = value / 100;
-      return rule;
-    }
-    for (const Unit& known : kUnits) {
-      if (unit != known.name || value * known.factor >= 0x1p62) continue;
-      rule.margin_bytes = static_cast<std::int64_t>(std::llround(value * known.factor));
-      return rule;
-    }
+  if (error == std::errc() && value >= 0 && unit == "%" && value < 100) {
+    rule.margin_share = value / 100;
+    return rule;
+  }
+  if (const auto bytes = size_of_text(amount)) {
+    rule.margin_bytes = *bytes;
+    return rule;
   }
   throw Error(
       ErrorCode::invalid_argument,

@@ -46,7 +46,8 @@ struct KnownDevice {
 /// that is named have no NVLink unless that is named too. A bridge that is named joins two cards, in the
 /// order of the words. Its devices are cpu:0, the
 /// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has one
-/// of 32 GiB, behind NVLink-C2C a Grace. Throws Error(invalid_argument) naming the word that it does not know and those that
+/// of 32 GiB, behind NVLink-C2C a Grace. An AMOUNT is
+/// 64GiB, 64GB, 64Gi or 64G (GiB), in any case. Throws Error(invalid_argument) naming the word that it does not know and those that
 /// it does.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> machine_of_words(std::string_view words);
 

@@ -62,6 +62,15 @@ TEST_CASE("a machine without a host among its words has one") {
   CHECK(cluster->device(0).memory_bytes == std::int64_t{32} << 30);
 }
 
+TEST_CASE("memory is read as people write it") {
+  for (const char* const amount : {"64gb", "64G", "64g", "64Gi", "64GIB", "64 GiB", "64GB"}) {
+    CAPTURE(std::string(amount));
+    const bool decimal = std::set<std::string>{"64gb", "64GB"}.contains(amount);
+    CHECK(machine_of_words(std::string("rtx4090+host:") + amount)->device(0).memory_bytes ==
+          (decimal ? 64'000'000'000 : std::int64_t{64} << 30));
+  }
+}
+
 TEST_CASE("suffixes change memory and slot") {
   const auto cluster = machine_of_words("rtx3060:7.5GiB@pcie3x4+rtx3060+host:0");
   CHECK(cluster->device(0).memory_bytes == 0);
@@ -196,6 +205,7 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("2xrtx4091+l4", {"no device 'rtx4091'"});
   refused("rtx4090+", {"a part is empty", "rtx4090+rtx4060+host:64GiB"});
   refused("rtx4090:12GG", {"'12GG'", "64GiB"});
+  refused("rtx4090:12", {"'12' is no amount of memory"});
   refused("rtx4090@pcie9x16", {"'pcie9x16'", "pcie3x16", "nvlink", "tb4"});
   refused("rtx4090@nvlink", {"has no NVLink"});
   refused("host@pcie3x16", {"in no slot"});

@@ -115,6 +115,7 @@ TEST_CASE("Constraints: memory margins") {
   CHECK(memory_margin_rule("2GiB", {}).margin_bytes == std::int64_t{2} << 30);
   CHECK(memory_margin_rule("1.5 kB", {}).margin_bytes == 1500);
   CHECK(memory_margin_rule("123", {}).margin_bytes == 123);
+  CHECK(memory_margin_rule("2g", {}).margin_bytes == std::int64_t{2} << 30);
   for (const char* bad : {"", "x", "-1", "100%", "1e99", "nan", "inf", "5 apples", "10 %%"}) {
     CAPTURE(bad);
     expect_error(ErrorCode::invalid_argument, {"is not a memory margin"},

@@ -1,0 +1,39 @@
+#include "support/sizes.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "berth/support/index.h"
+
+namespace berth {
+namespace {
+
+/// What a unit, in small letters, stands for; 0 where there is no such.
+double factor_of(std::string_view unit) {
+  constexpr std::string_view kPrefixes = "kmgt";
+  if (unit.empty() || unit == "b") return 1;
+  const std::size_t prefix = kPrefixes.find(unit.front());
+  if (prefix == std::string_view::npos) return 0;
+  const std::string_view behind = unit.substr(1);
+  const auto power = static_cast<double>(prefix + 1);
+  if (behind == "b") return std::pow(1000, power);
+  return behind.empty() || behind == "i" || behind == "ib" ? std::pow(1024, power) : 0;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> size_of_text(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  std::string unit;
+  for (const char c : text.substr(at(end - text.data()))) {
+    if (c != ' ') unit += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  const double factor = factor_of(unit);
+  if (factor == 0 || value * factor >= 0x1p62) return std::nullopt;
+  return static_cast<std::int64_t>(std::llround(value * factor));
+}
+
+}  // namespace berth

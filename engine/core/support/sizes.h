@@ -1,0 +1,14 @@
+// Amounts of memory as people write them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace berth {
+
+/// The bytes of "64GiB", "64 gib", "64Gi", "64G" and "1.5TB", in any case: GB is 10^9 bytes, and a prefix alone
+/// is 2^30, as Docker and Slurm take it. A number alone is bytes. Nothing for other texts, and from 2^62 bytes on.
+[[nodiscard]] std::optional<std::int64_t> size_of_text(std::string_view text);
+
+}  // namespace berth
