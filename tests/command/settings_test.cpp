@@ -293,7 +293,8 @@ TEST_CASE("a placement carries what it was made for, and commands take it from t
   elsewhere.insert(elsewhere.end(), {"--cluster", "other.cluster.json"});
   const ProcessResult ran = work.berth(elsewhere);
   const std::string note =
-      "the placement was made for the machine pair with other figures, not for pair";
+      "the placement was made for the machine pair with other figures (* -> *: "
+      "latency_us), not for pair";
   CHECK(ran.err == "berth: note: " + note + "\n");
   CHECK(Json::parse(ran.out)["notes"] == Json::array({note}));
   // What it was made for holds: a constraint that the placement breaks is one here too.

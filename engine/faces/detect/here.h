@@ -11,7 +11,7 @@
 namespace berth::detect {
 
 /// load_cluster (files.h), which also knows "here". A process looks at its machine once: what it measures
-/// is not the same twice.
+/// may not be the same twice.
 [[nodiscard]] std::shared_ptr<const Cluster> load_machine(const std::string& machine);
 
 /// Replaces "here" in `cluster` and `clusters` by the text of this machine's berth.cluster/1. Returns what could

@@ -99,9 +99,11 @@ GpuFacts read_gpu(Nvml& nvml, DeviceHandle device) {
 
 void note_mask(std::string_view mask, const std::vector<VisibleGpu>& visible, MachineFacts& facts) {
   const std::size_t count = facts.gpus.size();
-  facts.notes.push_back(cat("CUDA_VISIBLE_DEVICES=", mask, " leaves this process ", visible.size(),
-                            " of ", count, count == 1 ? " GPU" : " GPUs",
-                            "; unset it to plan for all"));
+  if (visible.size() < count) {
+    facts.notes.push_back(cat("CUDA_VISIBLE_DEVICES=", mask, " leaves this process ",
+                              visible.size(), " of ", count, count == 1 ? " GPU" : " GPUs",
+                              "; unset it to plan for all"));
+  }
   if (mask.find("MIG-") != std::string_view::npos) {
     facts.notes.emplace_back(
         "parts of a GPU (MIG) are not looked at; describe one in the file of "

@@ -552,21 +552,6 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
   return stored;
 }
 
-std::string other_machine_text(const Task& task, const StoredPlacement& stored) {
-  const Cluster& cluster = task.problem->cluster();
-  std::string name = stored.machine;
-  if (stored.settings.cluster) {
-    const auto made = load_cluster(*stored.settings.cluster);
-    // A tool's rules may change the links of the problem's.
-    const Settings own = parse_settings(task.settings, "settings");
-    const auto given = own.cluster ? load_cluster(*own.cluster) : nullptr;
-    if (cluster_json(*made) == cluster_json(given ? *given : cluster)) return {};
-    name = made->name() == cluster.name() ? made->name() + " with other figures" : made->name();
-  }
-  if (name.empty() || name == cluster.name()) return {};
-  return cat("the placement was made for the machine ", name, ", not for ", cluster.name());
-}
-
 Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort effort) {
   const Problem& problem = *task.problem;
   Placement placement =

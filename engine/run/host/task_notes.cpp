@@ -158,7 +158,7 @@ void note_plain_links(const Problem& problem, const Cluster& machine,
   const bool step = problem.options().objective == Objective::latency &&
                     problem.options().semantics == Semantics::dataflow;
   if (step || !machine.has_parallel_routes()) return;
-  notes.push_back(
+  notes.emplace_back(
       "links of this machine are parallel or are copied from by their receivers, which counts with "
       "objective=latency and semantics=dataflow alone; here they are links like others");
 }

@@ -227,6 +227,18 @@ TEST_CASE("this machine has a host with figures") {
   CHECK(host.memory_bandwidth > 1e8);
 }
 
+TEST_CASE("figures that were measured twice are the same mostly") {
+  const std::pair<double, double> cases[] = {
+      {9.6e9, 1e10},     {1.03e10, 1e10},  {1.15e10, 1.1e10},
+      {1.23e10, 1.3e10}, {4.4e11, 4.5e11}, {0, 0},
+  };
+  for (const auto& [measured, expected] : cases) {
+    CAPTURE(measured);
+    CHECK(steady_figure(measured) == expected);
+    CHECK(std::abs(steady_figure(measured) - measured) <= 0.08 * measured);
+  }
+}
+
 TEST_CASE("a core's units follow from what Linux tells of it") {
   struct Core {
     std::map<std::string, std::string> fields;
@@ -279,6 +291,7 @@ TEST_CASE("the host's bandwidth is measured without threads where the system sta
 }
 
 TEST_CASE("GPUs are those that the driver's library tells of") {
+  const EnvironmentVariable unmasked("CUDA_VISIBLE_DEVICES", std::nullopt);
   MachineFacts facts;
   read_gpus(facts, BERTH_FAKE_NVML);
   REQUIRE(facts.gpus.size() == 2);
@@ -291,8 +304,9 @@ TEST_CASE("GPUs are those that the driver's library tells of") {
   CHECK(facts.nvlinks[1].lanes == 4);
   CHECK(facts.without_peer_access == std::vector<std::pair<int, int>>{{1, 0}});
   REQUIRE(facts.notes.size() == 1);  // of the GPU that it may not open
-  const EnvironmentVariable unmasked("CUDA_VISIBLE_DEVICES", std::nullopt);
   CHECK(facts.notes[0].find("GPU 2") != std::string::npos);
+
+  CHECK(machine_of(facts).cluster->name() == "detected");
 
   MachineFacts bare;
   read_gpus(bare, "libabsent.so.1");
@@ -300,10 +314,6 @@ TEST_CASE("GPUs are those that the driver's library tells of") {
   REQUIRE(bare.notes.size() == 1);
   CHECK(bare.notes[0].find("libabsent.so.1") != std::string::npos);
 }
-
-}  // namespace
-}  // namespace berth::test
-  CHECK(machine_of(facts).cluster->name() == "detected");
 
 TEST_CASE("GPUs are visible by number or by UUID, as CUDA reads its variable") {
   const std::vector<std::string> uuids = {"GPU-aa11", "GPU-ab22", "GPU-cc33"};
@@ -348,5 +358,15 @@ TEST_CASE("a process has the GPUs that CUDA_VISIBLE_DEVICES leaves it, by its ow
   const auto cluster = machine_of(facts).cluster;
   CHECK(cluster->device_names() == "cpu:0, gpu:0");
   CHECK(cluster->name() == "detected with CUDA_VISIBLE_DEVICES=GPU-af");
+
+  const EnvironmentVariable turned("CUDA_VISIBLE_DEVICES", "1,0");
+  MachineFacts all;
+  read_gpus(all, BERTH_FAKE_NVML);
+  REQUIRE(all.gpus.size() == 2);
+  CHECK(all.gpus[0].bus == "0000:af:00.0");
+  CHECK(all.without_peer_access == std::vector<std::pair<int, int>>{{0, 1}});
+  CHECK(all.notes.size() == 1);  // nothing is kept from it by the variable
 }
 
+}  // namespace
+}  // namespace berth::test
