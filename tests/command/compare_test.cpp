@@ -119,6 +119,23 @@ TEST_CASE("compare over clusters and seeds: the best and the median of each poli
   CHECK(text.out.find("median") != std::string::npos);
 }
 
+TEST_CASE("compare: a machine that is text goes by its name, with a number where two have it") {
+  const Workplace work;
+  Json other = pair_cluster();
+  other["links"][0]["latency_us"] = 500;
+  const Json settings = {{"format", "berth.settings/1"},
+                         {"clusters", {pair_cluster().dump(), other.dump(), "pair.cluster.json"}}};
+  work.write("s.json", settings);
+  const std::vector<std::string> arguments = {"compare", "diamond.graph.json", "--config",
+                                              "s.json",  "--policies",         "single",
+                                              "--csv",   "runs.csv",           "--json"};
+  std::vector<std::string> names;
+  const Json json = work.berth_json(arguments);
+  for (const Json& run : json["runs"]) names.push_back(run["cluster"]);
+  CHECK(names == std::vector<std::string>{"pair", "pair (2)", "./pair.cluster.json"});
+  CHECK(file_text(work / "runs.csv").find('{') == std::string::npos);
+}
+
 TEST_CASE("compare: lists that are none are usage errors") {
   const Workplace work;
   for (const char* seeds : {"", "x", "3..1", "1..", "1,,2", "0..99999999", "-1", "1.5"}) {

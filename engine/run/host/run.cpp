@@ -425,6 +425,16 @@ std::vector<std::string> policies_of(Engine& engine, const Settings& settings) {
   return names;
 }
 
+/// A machine as it was named; the text of a file goes by the name in it, with a number where another has that too.
+std::string label_of(const std::string& named, const Cluster& cluster,
+                     const std::vector<std::string>& taken) {
+  if (!named.starts_with('{')) return named;
+  std::string label = cluster.name();
+  const auto is_taken = [&] { return std::find(taken.begin(), taken.end(), label) != taken.end(); };
+  for (int number = 2; is_taken(); ++number) label = cat(cluster.name(), " (", number, ")");
+  return label;
+}
+
 void sweep(Engine& engine, const std::string& model, Settings settings, const RunHooks& hooks,
            const Policies& policies, const std::vector<Candidate>& candidates,
            const std::function<void(ComparedPolicy)>& each) {
@@ -443,16 +453,19 @@ void sweep(Engine& engine, const std::string& model, Settings settings, const Ru
   std::size_t done = 0;
   const std::size_t count = names.size() * seeds.size() * candidates.size();
   std::vector<Settings> machines;
+  std::vector<std::string> labels;
   for (const std::string& name : names) {
     machines.push_back(settings);
     machines.back().cluster = name;
     if (const auto from = settings.origins.find("clusters"); from != settings.origins.end()) {
       machines.back().origins["cluster"] = from->second;
     }
-    static_cast<void>(make_cluster(machines.back()));  // a wrong name is told before any search
+    // A wrong name is told before any search.
+    labels.push_back(label_of(name, *make_cluster(machines.back()), labels));
   }
   std::shared_ptr<const Graph> graph;
-  for (Settings& machine : machines) {
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    Settings& machine = machines[i];
     Task task;
     if (graph == nullptr) {
       task = load_task(engine, model, machine, hooks);
@@ -465,7 +478,7 @@ void sweep(Engine& engine, const std::string& model, Settings settings, const Ru
       machine.seed = seed;
       for (ComparedPolicy& entry :
            compare_each(engine, task, policies, candidates, machine, hooks, done, count)) {
-        entry.cluster = *machine.cluster;
+        entry.cluster = labels[i];
         each(std::move(entry));
       }
       done += candidates.size();
