@@ -26,7 +26,7 @@ local PAIRS = {
   { "14b", "rtx3090+rtx3060", DECODER },
   { "34b-q4", "rtx4060ti:15.5GiB+rtx3080", DECODER },
   { "70b-q4", "2xrtx3090+rtx3060", DECODER },
-  { "70b", "h100+a6000+a40", DECODER },
+  { "70b", "h100+a6000+a40+host", DECODER },
   { "8x7b-q4", "rtx4070+rtx3060+host:64GiB", DECODER },
   { "unet", "rtx4090+rtx3060", { batch = 2 } },
   { "whisper", "rtx3060:2GiB+t4", { batch = 1, sequence_length = 1 } },

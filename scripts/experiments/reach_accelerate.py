@@ -18,7 +18,7 @@ from reach_models import LLAMA_7B, LLAMA_8B, LLAMA_13B, LLAMA_70B, QWEN_14B
 from transformers import LlamaConfig, LlamaForCausalLM
 
 PAIRS = (("7b", LLAMA_7B, "rtx4090+rtx3060"), ("8b", LLAMA_8B, "rtx3090+rtx3070"), ("13b", LLAMA_13B, "rtx4090+rtx4060+host:64GiB"),
-         ("13b", LLAMA_13B, "rtx4090+rtx4070"), ("14b", QWEN_14B, "rtx3090+rtx3060"), ("70b", LLAMA_70B, "h100+a6000+a40"))
+         ("13b", LLAMA_13B, "rtx4090+rtx4070"), ("14b", QWEN_14B, "rtx3090+rtx3060"), ("70b", LLAMA_70B, "h100+a6000+a40+host"))
 DIMS = [f"--dim={name}" for name in ("batch=1", "sequence_length=1", "past_sequence_length=4095")]
 
 

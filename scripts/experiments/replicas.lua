@@ -11,7 +11,7 @@ local arguments = require "berth.arguments"
 local berth = require "berth"
 local tables = require "berth.tables"
 
-local MIXED = "2xv100+2xk80"
+local MIXED = "2xv100+2xk80+host"
 local ROWS = {
   { "inception_v3_b64", "k80x4", 556.7 },
   { "inception_v3_b64", "v100x8", 88.7 },

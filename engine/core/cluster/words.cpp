@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ namespace {
 constexpr int kMostDevices = 128;
 /// Where the words name none: what a desktop has at least.
 constexpr std::string_view kDefaultHost = "host";
+/// And where a card is a module on a server's board, or one that a desktop neither feeds nor cools. People put
+/// others of data centres, such as k80, p40, t4 and l4, into desktops.
+constexpr std::string_view kServer = "server";
+constexpr std::string_view kOfServers[] = {"a10",  "a30",       "a40",       "l40",   "l40s",
+                                           "p100", "v100",      "v100-32gb", "a100",  "a100-40gb",
+                                           "h100", "h100-pcie", "h100-nvl",  "h20",   "h200",
+                                           "b200", "mi250",     "mi300x",    "mi325x"};
 /// NVLink-C2C leads to no other.
 constexpr std::string_view kGrace = "grace", kC2c = "c2c";
 /// Copies through the host's memory are two copies.
@@ -296,11 +304,9 @@ class Machine {
       begin = end + 1;
     }
     if (!host_) {
-      const bool grace = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
-        return (part.slot_word.empty() ? part.known->slot : part.slot_word) == kC2c;
-      });
+      assumed_ = find_known_device(default_host());
       Part host;
-      host.known = find_known_device(grace ? kGrace : kDefaultHost);
+      host.known = assumed_;
       add(host);
     }
     if (parts_.size() > kMostDevices) {
@@ -329,7 +335,24 @@ class Machine {
     return std::make_shared<const Cluster>(std::string(words_), std::move(devices), links);
   }
 
+  /// Null where the words name one.
+  [[nodiscard]] const KnownDevice* assumed_host() const { return assumed_; }
+
  private:
+  [[nodiscard]] std::string_view default_host() const {
+    const auto any = [this](auto&& is) { return std::any_of(parts_.begin(), parts_.end(), is); };
+    if (any([](const Part& part) {
+          return (part.slot_word.empty() ? part.known->slot : part.slot_word) == kC2c;
+        })) {
+      return kGrace;
+    }
+    const bool server = any([](const Part& part) {
+      return std::find(std::begin(kOfServers), std::end(kOfServers), part.known->device.name) !=
+             std::end(kOfServers);
+    });
+    return server ? kServer : kDefaultHost;
+  }
+
   /// A chip with a neural processor has one, and other parts are GPUs.
   [[nodiscard]] std::string name(std::size_t part) const {
     if (parts_[part].npu) return "npu:0";
@@ -418,6 +441,7 @@ class Machine {
 
   std::string_view words_;
   std::optional<Device> host_;
+  const KnownDevice* assumed_ = nullptr;
   std::vector<Part> parts_;  // one entry per device
 };
 
@@ -425,6 +449,10 @@ class Machine {
 
 std::shared_ptr<const Cluster> machine_of_words(std::string_view words) {
   return Machine(words).cluster();
+}
+
+const KnownDevice* assumed_host(std::string_view words) {
+  return Machine(words).assumed_host();
 }
 
 std::string machine_words_help() {

@@ -45,11 +45,15 @@ struct KnownDevice {
 /// card and slot both are. Cards in a slot of PCIe or Thunderbolt
 /// that is named have no NVLink unless that is named too. A bridge that is named joins two cards, in the
 /// order of the words. Its devices are cpu:0, the
-/// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has one
-/// of 32 GiB, behind NVLink-C2C a Grace. An AMOUNT is
+/// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has a
+/// desktop's of 32 GiB, with a card that only servers have a server's, behind NVLink-C2C a Grace. An AMOUNT is
 /// 64GiB, 64GB, 64Gi or 64G (GiB), in any case. Throws Error(invalid_argument) naming the word that it does not know and those that
 /// it does.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> machine_of_words(std::string_view words);
+
+/// The host that machine_of_words gives a machine whose words name none; null where they name one. Throws as
+/// that does.
+[[nodiscard]] BERTH_EXPORT const KnownDevice* assumed_host(std::string_view words);
 
 /// Whether load_cluster (files.h) takes the text for a path: it has a '/', or a '.' that is not within
 /// a number. Else it is a preset, or words.

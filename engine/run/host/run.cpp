@@ -12,6 +12,7 @@
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "host/assumed_host.h"
 #include "host/replica_search.h"
 #include "host/replica_steps.h"
 #include "host/simplest_run.h"
@@ -134,6 +135,7 @@ class Searches {
       Outcome outcome = searched_outcome(task_.problem, std::move(origin), std::move(result));
       if (own) outcome = own_outcome(std::move(outcome));
       outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
+      if (depends_on_host(outcome)) note_assumed_host(settings, outcome);
       outcome.tool = task_.tool;
       outcome.replicas = task_.replicas;
       if (task_.plain != nullptr) compare_with_one_device(task_.plain, outcome);
@@ -142,11 +144,22 @@ class Searches {
       return outcome;
     } catch (const Error& error) {
       if (hooks_.ends) hooks_.ends(nullptr, error.what());
-      throw;
+      const std::string host =
+          error.code() == ErrorCode::infeasible ? assumed_host_text(settings) : std::string();
+      if (host.empty()) throw;
+      throw Error(error.code(), cat(error.what(), "; ", host));
     }
   }
 
  private:
+  void note_assumed_host(const Settings& settings, Outcome& outcome) {
+    std::string note = assumed_host_text(settings);
+    if (note.empty()) return;
+    if (hooks_.note && !told_host_) hooks_.note(note);
+    told_host_ = true;
+    outcome.notes.push_back(std::move(note));
+  }
+
   void trace_measured(Outcome& outcome) const {
     outcome.executed = true;
     if (!outcome.evaluation.feasible) return;
@@ -163,6 +176,7 @@ class Searches {
   int threads_;
   std::vector<Placement> initial_;
   std::unique_ptr<Evaluator> evaluator_;
+  bool told_host_ = false;
 };
 
 /// The policy, then its fallbacks. `task` is asked for once there is a policy.

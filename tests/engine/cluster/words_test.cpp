@@ -62,6 +62,22 @@ TEST_CASE("a machine without a host among its words has one") {
   CHECK(cluster->device(0).memory_bytes == std::int64_t{32} << 30);
 }
 
+TEST_CASE("cards that only servers have are in one where the words name no host") {
+  const std::int64_t server = find_known_device("server")->device.memory_bytes;
+  for (const char* const words :
+       {"h100", "h100x4", "A100-40GB", "v100x4", "b200x2", "mi300x", "rtx4090+h200"}) {
+    CAPTURE(std::string(words));
+    CHECK(machine_of_words(words)->device(0).memory_bytes == server);
+    REQUIRE(assumed_host(words) != nullptr);
+    CHECK(assumed_host(words)->device.name == "server");
+  }
+  CHECK(machine_of_words("h100+host")->device(0).memory_bytes == std::int64_t{32} << 30);
+  CHECK(assumed_host("h100+host") == nullptr);
+  CHECK(assumed_host("orin") == nullptr);  // a chip is its own
+  CHECK(assumed_host("k80x1")->device.name == "host");
+  CHECK(assumed_host("gb200")->device.name == "grace");
+}
+
 TEST_CASE("memory is read as people write it") {
   for (const char* const amount : {"64gb", "64G", "64g", "64Gi", "64GIB", "64 GiB", "64GB"}) {
     CAPTURE(std::string(amount));

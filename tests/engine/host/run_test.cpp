@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,35 @@ TEST_CASE("place: one call from settings to an outcome") {
   CHECK(outcome.search->notes[1] == "all on the first");
   CHECK(outcome.notes == outcome.search->notes);
   CHECK(told == std::vector{outcome.notes[0]});
+}
+
+TEST_CASE("a host that a machine's words left open is told where the result depends on it") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  const auto notes_of = [&](const char* words) {
+    Settings settings;
+    settings.policy = "first";
+    settings.cluster = words;
+    const Task task =
+        make_task(engine, layered_graph(/*seed=*/1, {.ops = 90}), load_cluster(words), settings);
+    std::vector<std::string> told;
+    RunHooks hooks;
+    hooks.note = [&](const std::string& note) { told.push_back(note); };
+    const Outcome outcome = place(engine, task, settings, hooks);
+    std::string host;
+    for (const std::string& note : outcome.notes) {
+      if (note.find("names no host") == std::string::npos) continue;
+      host = note;
+      CHECK(std::count(told.begin(), told.end(), note) == 1);
+    }
+    return host;
+  };
+  // All ops are on the first device, which is the host.
+  CHECK(notes_of("2xh100") ==
+        "the machine '2xh100' names no host, so that it has 'server', 384 GiB; name yours, such as "
+        "2xh100+host:64GiB");
+  CHECK(notes_of("2xh100+server").empty());
+  CHECK(notes_of("k80x2").empty());  // a preset
 }
 
 TEST_CASE("place: the bound is worth as much work as the settings say") {
