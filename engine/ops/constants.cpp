@@ -285,6 +285,59 @@ class Folding {
   std::vector<bool> written_variables_;      ///< by op; TensorFlow's graphs only
 };
 
+/// The roles of a folded graph's ops for a runtime that reads every parameter as it is stored.
+class AsStored {
+ public:
+  explicit AsStored(const Graph& graph)
+      : graph_(graph), quantised_(at(graph.tensor_count()), false) {
+    for (OpId op = 0; op < graph.op_count(); ++op) roles_.push_back(graph.constant_role(op));
+  }
+
+  /// False where all roles are as they were.
+  bool run() {
+    bool changed = false;
+    for (const OpId op : graph_.topological_order()) {
+      const Role before = roles_[at(op)];
+      if (before == Role::no ? stands_for_quantised(op) : views_parameter(op)) {
+        roles_[at(op)] = Role::stands;
+      }
+      if (roles_[at(op)] == Role::stands && is_of_quantised(op)) {
+        for (const TensorId output : graph_.outputs(op)) quantised_[at(output)] = true;
+      }
+      changed = changed || roles_[at(op)] != before;
+    }
+    return changed;
+  }
+  [[nodiscard]] const std::vector<Role>& roles() const { return roles_; }
+
+ private:
+  [[nodiscard]] bool views_parameter(OpId op) const {
+    return roles_[at(op)] == Role::made && !graph_.inputs(op).empty() &&
+           gives_another_shape(bare(graph_.op_type(op)));
+  }
+  [[nodiscard]] bool is_of_quantised(OpId op) const {
+    if (is_dequantising(graph_.op_type(op))) return true;
+    const auto inputs = graph_.inputs(op);
+    return !inputs.empty() && inputs.front() != kNoTensor && quantised_[at(inputs.front())];
+  }
+  /// An op of the step that dequantises parameters, or hands on those that were dequantised.
+  [[nodiscard]] bool stands_for_quantised(OpId op) const {
+    const std::string& type = graph_.op_type(op);
+    const bool hands_on = is_view(type) || gives_another_shape(bare(type)) || bare(type) == "Cast";
+    if (graph_.inputs(op).empty() || stays_in_step(graph_, op) || !is_of_quantised(op) ||
+        !(hands_on || is_dequantising(type))) {
+      return false;
+    }
+    const auto edges = graph_.in_edges(op);
+    return std::all_of(edges.begin(), edges.end(),
+                       [&](const Edge& edge) { return roles_[at(edge.src)] != Role::no; });
+  }
+
+  const Graph& graph_;
+  std::vector<Role> roles_;
+  std::vector<bool> quantised_;  ///< by tensor: what stands for quantised weights
+};
+
 bool pure_tf(std::string_view type) {
   // Their families are pure otherwise.
   constexpr std::array<std::string_view, 13> kImpure = {"Empty",
@@ -343,18 +396,9 @@ std::shared_ptr<const Graph> fold_constants(std::shared_ptr<const Graph> graph) 
   return graph->with_constants(folding.roles());
 }
 
-std::shared_ptr<const Graph> with_views_of_parameters(std::shared_ptr<const Graph> graph) {
-  std::vector<Role> roles;
-  bool changed = false;
-  for (OpId op = 0; op < graph->op_count(); ++op) {
-    Role role = graph->constant_role(op);
-    const bool viewed = role == Role::made && !graph->inputs(op).empty() &&
-                        gives_another_shape(bare(graph->op_type(op)));
-    if (viewed) role = Role::stands;
-    changed = changed || viewed;
-    roles.push_back(role);
-  }
-  return changed ? graph->with_constants(roles) : graph;
+std::shared_ptr<const Graph> with_parameters_as_stored(std::shared_ptr<const Graph> graph) {
+  AsStored as_stored(*graph);
+  return as_stored.run() ? graph->with_constants(as_stored.roles()) : graph;
 }
 
 }  // namespace berth::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "ops/fused.h"
 #include "ops/op_view.h"
 #include "ops/tables.h"
 
@@ -35,7 +36,7 @@ bool is_view(const Graph& graph, OpId op) {
   if (rule == nullptr) return false;
   if (rule->in_place) return !says(view, "copies") && !says(view, "starts_empty");
   const bool changes_nothing =
-      (rule->estimate == work::converted && !work::converts(view)) ||
+      is_fused(graph, op) || (rule->estimate == work::converted && !work::converts(view)) ||
       (rule->estimate == work::reduced && !work::reduces(view)) ||
       (rule->estimate == work::dropped && !work::drops(view) && reads_first_only(graph, op));
   if (rule->free_because != kView.free_because && !changes_nothing) return false;

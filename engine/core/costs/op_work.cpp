@@ -8,6 +8,7 @@
 
 #include "berth/costs.h"
 #include "berth/sdk/ops/views.h"
+#include "ops/fused.h"
 #include "ops/tables.h"
 
 namespace berth {
@@ -24,6 +25,7 @@ constexpr double kMostWork = 1e30;
 std::optional<Estimate> by_rule(const Graph& graph, OpId op) {
   const ops::WorkRule* rule = ops::find_work(graph.dialect(), graph.op_type(op));
   if (rule == nullptr) return std::nullopt;
+  if (ops::is_fused(graph, op)) return ops::work::nothing(ops::OpView(graph, op), *rule);
   const Estimate estimate = rule->estimate(ops::OpView(graph, op), *rule);
   // Neither unknown (NaN) nor the product of a damaged attribute (negative).
   if (!(estimate.work.flops >= 0 && estimate.work.bytes >= 0)) return std::nullopt;

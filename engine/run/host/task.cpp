@@ -166,7 +166,7 @@ std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
 }
 
 /// Whether the tool runs a model of its own, with kernels of its own, which writes into its caches
-/// whatever op of the file makes them, and turns weights around without copying them.
+/// whatever op of the file makes them, and reads weights as they are stored.
 bool has_own_model(const Tool& tool) {
   constexpr std::string_view kTools[] = {"accelerate", "llama.cpp", "vllm", "deepspeed",
                                          "torch-pipelining"};
@@ -250,7 +250,6 @@ Task task_of(const Posed& before) {
   Posed posed = before;
   const Tool* const for_tool = tool_of(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
-  if (own_model) posed.graph = ops::with_views_of_parameters(std::move(posed.graph));
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
@@ -308,6 +307,13 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
           bool placed, bool may_carry = false) {
   Posed posed{std::move(graph), std::move(cluster), parts.costs, settings, parts, placed, {}};
   posed.may_carry = may_carry;
+  const Tool* const for_tool = tool_of(settings);
+  if (for_tool != nullptr && has_own_model(*for_tool)) {
+    posed.graph = ops::with_parameters_as_stored(std::move(posed.graph));
+    if (posed.costs != nullptr) {
+      posed.costs = Costs::of_step(std::move(posed.costs), *posed.graph, *posed.cluster);
+    }
+  }
   if (posed.costs == nullptr) {
     LoadedCosts loaded = at_key(settings, "costs", [&] {
       return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""));

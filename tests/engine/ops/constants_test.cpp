@@ -94,7 +94,8 @@ TEST_CASE("a weight that is rearranged costs what the plain weight does") {
   CHECK(cast.peak_bytes == plain.peak_bytes);
 }
 
-TEST_CASE("a framework turns a parameter around without a copy, and casts one into another") {
+TEST_CASE(
+    "a runtime of its own turns a parameter around without a copy, and casts one into another") {
   Model model;
   const TensorId weight = model.builder.add_parameter(kWeight, "w");
   const TensorId turned = model.made("turn", "Transpose", kWeight, {weight});
@@ -104,13 +105,13 @@ TEST_CASE("a framework turns a parameter around without a copy, and casts one in
   model.made("second", "MatMul", kRow, {middle, wide});
   const auto folded = model.folded();
   CHECK(folded->total_param_bytes() == 4 * kHalf);
-  const auto graph = ops::with_views_of_parameters(folded);
+  const auto graph = ops::with_parameters_as_stored(folded);
   CHECK(graph->total_param_bytes() == 3 * kHalf);
   REQUIRE(graph->shared_parameters().size() == 1);
   CHECK(graph->shared_parameters()[0].consumers ==
         std::vector<OpId>{op(*graph, "rows"), op(*graph, "first")});
   CHECK(graph->first_reader(op(*graph, "turn")) == op(*graph, "first"));
-  CHECK(ops::with_views_of_parameters(graph) == graph);
+  CHECK(ops::with_parameters_as_stored(graph) == graph);
 }
 
 TEST_CASE("what a constant makes resides on every device that reads it, and nothing is sent") {
@@ -289,6 +290,43 @@ TEST_CASE("scales of floats in 4 bits stay quantised with what they scale") {
     model.made("y", "MatMul", kRow, {model.row, read});
     CHECK(model.folded()->constant_count() == (type == DType::unknown ? 2 : 0));
   }
+}
+
+TEST_CASE(
+    "a runtime with weights of its own reads them as they are stored, whatever the file does") {
+  const std::vector<std::int64_t> one, row = {1024}, blocks = {32, 1024}, along = {1024, 32};
+  const Quantised kCases[] = {
+      {DType::i4, blocks, 0, {"Transpose"}},
+      {DType::i8, along, 1},
+      {DType::i8, row, 1, {"Cast", "Reshape", "Identity"}},
+      {DType::i8, row, 1, {}, "MatMul", false, 2},
+      {DType::i8, row, 1, {"Transpose"}, "Gemm"},
+  };
+  for (const Quantised& the : kCases) {
+    CAPTURE(&the - kCases);
+    const auto folded = graph_of(the);
+    CHECK(folded->constant_count() == 0);
+    const auto graph = ops::with_parameters_as_stored(folded);
+    CHECK(graph->constant_count() == 1 + static_cast<OpId>(the.between.size()));
+    CHECK(graph->total_param_bytes() == folded->total_param_bytes());
+    CHECK(op_work(*graph, op(*graph, "reader0")).bytes ==
+          static_cast<double>(folded->total_param_bytes()) + 2 * 2048);
+  }
+  // Ops that make other numbers of them run.
+  const auto other = ops::with_parameters_as_stored(graph_of({DType::i8, row, 0, {"Neg"}}));
+  CHECK(other->constant_count() == 1);
+}
+
+TEST_CASE("ONNX Runtime turns dequantised weights around within the product") {
+  const std::vector<std::int64_t> blocks = {32, 1024};
+  const auto between = [](const std::shared_ptr<const Graph>& graph) {
+    return op_work(*graph, op(*graph, "between0")).launches;
+  };
+  const auto fused = graph_of({DType::i4, blocks, 0, {"Transpose"}});
+  CHECK(between(fused) == 0);
+  CHECK(ops::is_view(*fused, op(*fused, "between0")));
+  CHECK(between(graph_of({DType::i4, blocks, 0, {"Transpose"}, "Add"})) == 1);
+  CHECK(between(graph_of({DType::i4, blocks, 0, {"Neg"}})) == 1);
 }
 
 TEST_CASE("equal constants are one, in ONNX and TensorFlow") {

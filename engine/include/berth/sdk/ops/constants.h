@@ -48,9 +48,11 @@ inline constexpr std::string_view kInStepAttribute = "in_step";
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> fold_constants(
     std::shared_ptr<const Graph> graph);
 
-/// A folded graph as the framework runs it that it was exported from: what only turns a parameter
-/// around or gives it another shape stands for it, and takes no memory beside it. [thread-safe]
-[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> with_views_of_parameters(
+/// A folded graph as a runtime has it whose parameters are of another file: what only turns a parameter
+/// around or gives it another shape stands for it, and takes no memory beside it. Quantised weights
+/// are read as they are stored, whatever the file dequantises them for and does to them then (Transpose,
+/// Reshape, Cast). [thread-safe]
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> with_parameters_as_stored(
     std::shared_ptr<const Graph> graph);
 
 }  // namespace berth::ops
