@@ -198,6 +198,10 @@ std::string op_refusal(const Graph& graph, OpId op, const Device& device) {
   return tensor == kNoTensor ? "" : cat("runs nothing in ", dtype_name(graph.dtype(tensor)));
 }
 
+double costs::kernel_us(const Graph& graph, OpId op, const Device& device) {
+  return op_cost_us(estimate_work(graph, op), device);
+}
+
 double roofline_us(const Work& work, const Device& device) noexcept {
   const costs::Efficiency& share = costs::efficiency(work.op_class, device.host);
   double us = 0;

@@ -10,6 +10,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
+#include "costs/op_work.h"
 #include "host/joined.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
@@ -174,8 +175,10 @@ bool has_own_model(const Tool& tool) {
 }
 
 /// The costs where every device has the kernels: an op that the file's runtime leaves to hosts takes what
-/// it takes there. Text resides on hosts for all.
-std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& costs) {
+/// its work takes, or what it takes there where a device's figures are not stated. Text resides on hosts
+/// for all.
+std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Cluster& cluster,
+                                              const Costs& costs) {
   CostTable table(costs);
   const auto is_text = [&](TensorId tensor) {
     return tensor != kNoTensor &&
@@ -190,8 +193,12 @@ std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& c
     }
     double least = kCannotRun;
     for (const std::vector<double>& row : table.us) least = std::min(least, row[at(op)]);
-    for (std::vector<double>& row : table.us) {
-      row[at(op)] = row[at(op)] < kCannotRun ? row[at(op)] : least;
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      double& us = table.cost_us(op, kind);
+      if (us < kCannotRun) continue;
+      const Device& device = cluster.kind_device(kind);
+      const bool has_figures = device.flops > 0 && device.memory_bandwidth > 0;
+      us = has_figures ? costs::kernel_us(graph, op, device) : least;
     }
   }
   return std::move(table).costs();
@@ -253,7 +260,7 @@ Task task_of(const Posed& before) {
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
-  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
+  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.cluster, *posed.costs);
   std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
   if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   const ProblemOptions options = options_of(posed);

@@ -326,6 +326,56 @@ TEST_CASE("a tool with a model of its own has a tied weight once, which the file
   CHECK(bytes_for("onnxruntime") == 3);
 }
 
+TEST_CASE("a tool with kernels of its own lacks none of ONNX Runtime's, and reads what is stored") {
+  constexpr std::int64_t kWide = 4096;
+  const auto model = [](const char* type, DType activations) {
+    GraphBuilder builder("quantised", "onnx");
+    const TensorInfo row{activations, true, {1, kWide}, kUnknownBytes};
+    TensorId last = builder.add_output(builder.add_op("x", "Input"), row);
+    for (const std::string layer : {"layers.0", "layers.1"}) {
+      TensorId weight = builder.add_parameter({DType::i8, true, {kWide, kWide}, kUnknownBytes},
+                                              layer + ".weight");
+      if (activations == DType::f32) {
+        // With scales of rows, which no kernel of ONNX Runtime's takes.
+        const OpId wide = builder.add_op(layer + ".wide", "DequantizeLinear");
+        builder.set_attribute(wide, "axis", std::int64_t{0});
+        builder.add_input(wide, weight);
+        builder.add_input(wide, builder.add_parameter({DType::f32, true, {kWide}, kUnknownBytes},
+                                                      layer + ".scale"));
+        weight = builder.add_output(wide, {DType::f32, true, {kWide, kWide}, kUnknownBytes});
+      }
+      const OpId product = builder.add_op(layer + ".product", type);
+      builder.add_input(product, last);
+      builder.add_input(product, weight);
+      last = builder.add_output(product, row);
+    }
+    return ops::fold_constants(builder.build());
+  };
+  Engine engine({"/no/plugins"});
+  const auto us_for = [&](const char* tool, const std::shared_ptr<const Graph>& graph) {
+    Settings settings;
+    settings.tool = tool;
+    const auto cluster = machine_of_words("rtx3060+host");
+    const Task task = make_task(engine, graph, cluster, settings);
+    double us = 0;
+    for (DeviceId d = 0; d < cluster->device_count(); ++d) {
+      if (cluster->device(d).host) continue;
+      for (OpId op = 0; op < graph->op_count(); ++op) {
+        if (!graph->is_input(op)) us += task.problem->costs().op_us(op, cluster->kind_of(d));
+      }
+    }
+    return us;
+  };
+  const double read_us = 2 * kWide * kWide / 360e9 * 1e6;  // the card's bytes a second
+  for (const char* tool : {"accelerate", "deepspeed", "torch-pipelining"}) {
+    CAPTURE(tool);
+    CHECK(us_for(tool, model("MatMulInteger", DType::u8)) < 2 * read_us);
+    CHECK(us_for(tool, model("MatMul", DType::f32)) < 2 * read_us);
+  }
+  CHECK(us_for("onnxruntime", model("MatMulInteger", DType::u8)) == kCannotRun);
+  CHECK(us_for("onnxruntime", model("MatMul", DType::f32)) > 4 * read_us);
+}
+
 TEST_CASE("a rule that selects a constant and not what reads it is told, and binds the rest") {
   Engine engine({"/no/plugins"});
   const auto cluster = machine_of_words("l4+host");
