@@ -94,6 +94,49 @@ std::int64_t cached_positions(const Graph& graph, const Blocks& blocks, const De
   return growing > 0 || states ? growing : longest;
 }
 
+/// Sets the sequences that the caches are of, and the bits of a number in them.
+void find_caches(const Graph& graph, const Blocks& blocks, const Decoder& decoder, Widths& widths) {
+  for (const BlockId layer : decoder.layers) {
+    bool halves = false;  // two numbers in a byte
+    for (const OpId op : blocks[layer].ops) {
+      halves = halves || whole_number(graph, op, "kv_cache_bit_width") == 4;
+    }
+    for (const OpId op : blocks[layer].ops) {
+      if (!graph.is_input(op)) continue;
+      for (const TensorId tensor : graph.outputs(op)) {
+        const auto shape = graph.shape(tensor);
+        const int bits = dtype_bits(graph.dtype(tensor));
+        const bool numbers = graph.dtype(tensor) != DType::boolean && bits <= 32;
+        if (!numbers || shape.size() != 4) continue;
+        if (std::find(shape.begin() + 1, shape.end(), widths.cached) == shape.end()) continue;
+        widths.sequences = std::max(widths.sequences, shape.front());
+        widths.cache_bits = std::max(widths.cache_bits, halves ? bits / 2 : bits);
+      }
+    }
+  }
+}
+
+/// The positions that a table of rotations is for, which a model was trained for; 0 where there is none.
+std::int64_t trained_positions(const Graph& graph, const Blocks& blocks, const Decoder& decoder) {
+  std::int64_t rows = 0;
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      const std::string& type = graph.op_type(op);
+      std::size_t table = 7;
+      if (type == "RotaryEmbedding") table = 1;
+      if (type == "com.microsoft.RotaryEmbedding") table = 2;
+      if (table == 7 && type != "com.microsoft.GroupQueryAttention") continue;
+      const auto inputs = graph.inputs(op);
+      if (table >= inputs.size() || inputs[table] == kNoTensor) continue;
+      const auto shape = graph.shape(inputs[table]);
+      if (graph.producer(inputs[table]) == kNoOp && shape.size() == 2) {
+        rows = std::max(rows, shape.front());
+      }
+    }
+  }
+  return rows;
+}
+
 /// Sets widths.hidden; returns the positions of the step.
 std::int64_t find_hidden(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                          Widths& widths) {
@@ -271,7 +314,13 @@ Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decode
     }
   }
   widths.context = widths.cached + positions;
+  // Tools refuse a context beyond what the model was trained for.
+  const std::int64_t trained = trained_positions(graph, blocks, decoder);
+  if (trained > 0 && widths.cached <= trained) {
+    widths.context = std::min(widths.context, trained);
+  }
   widths.has_caches = widths.cached > 0;
+  if (widths.has_caches) find_caches(graph, blocks, decoder, widths);
   return widths;
 }
 

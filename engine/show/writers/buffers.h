@@ -32,9 +32,11 @@ struct Widths {
       0;  ///< of all queries that attention to latent vectors makes; 0 = it does not
   std::int64_t scan = 0;  ///< of a layer of states and convolutions (Mamba's); 0 = there is none
   std::int64_t words = 0;
-  std::int64_t context = 0;  ///< positions of the caches, this step's among them
-  std::int64_t cached = 0;   ///< those without this step's
-  bool has_caches = false;   ///< whether the file has them
+  std::int64_t context = 0;    ///< positions of the caches, this step's among them
+  std::int64_t cached = 0;     ///< those without this step's
+  bool has_caches = false;     ///< whether the file has them
+  std::int64_t sequences = 1;  ///< that have caches of their own
+  int cache_bits = 0;          ///< of a number of theirs
 };
 [[nodiscard]] Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder);
 

@@ -438,7 +438,14 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   text += expert_options(cluster, decoder, exceptions, device);
   const Widths widths = widths_of(graph, blocks, decoder);
   // Without it llama.cpp allots caches for as many positions as the model was trained for.
-  return widths.has_caches ? text + cat("-c ", llama_context(widths), "\n") : text;
+  if (!widths.has_caches) return text;
+  // All sequences share it.
+  text += cat("-c ", widths.sequences * llama_context(widths), "\n");
+  if (widths.sequences > 1) text += cat("-np ", widths.sequences, "\n");
+  if (widths.cache_bits == 8 || widths.cache_bits == 4) {
+    text += cat("-ctk q", widths.cache_bits, "_0\n-ctv q", widths.cache_bits, "_0\n");
+  }
+  return text;
 }
 
 std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& placement) {
@@ -466,10 +473,12 @@ std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& pl
   }
   const Widths widths = widths_of(graph, blocks, decoder);
   // Without it vLLM asks for room for as many positions as the model was trained for.
-  const std::string length =
+  std::string options =
       widths.has_caches ? cat("--max-model-len ", widths.context, "\n") : std::string();
+  if (widths.cache_bits == 8) options += "--kv-cache-dtype fp8\n";
+  if (needs_halves(graph, cluster)) options += "--dtype half\n";
   return cat(visible(cluster, stages), "VLLM_PP_LAYER_PARTITION=", partition,
-             "\n--pipeline-parallel-size ", stages.devices.size(), "\n", length);
+             "\n--pipeline-parallel-size ", stages.devices.size(), "\n", options);
 }
 
 std::string deepspeed(const Graph& graph, const Cluster& cluster, const Placement& placement) {

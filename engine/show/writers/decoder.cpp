@@ -168,6 +168,29 @@ std::string_view maker_of(const Device& device) {
   return {};
 }
 
+int capability_of(const Device& device) {
+  // Those of machines in words that are older than Ampere.
+  static const std::map<std::string_view, int> kOld = {
+      {"k80", 37},  {"p100", 60},      {"p40", 61}, {"gtx1080ti", 61},
+      {"v100", 70}, {"v100-32gb", 70}, {"t4", 75},  {"rtx2080ti", 75},
+  };
+  if (maker_of(device) != "NVIDIA") return 0;
+  const auto old = kOld.find(device.kind);
+  return old == kOld.end() ? kAmpere : old->second;
+}
+
+bool needs_halves(const Graph& graph, const Cluster& cluster) {
+  bool old = false;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const int capability = capability_of(cluster.device(d));
+    old = old || (capability > 0 && capability < kAmpere);
+  }
+  for (TensorId tensor = 0; old && tensor < graph.tensor_count(); ++tensor) {
+    if (graph.dtype(tensor) == DType::bf16) return true;
+  }
+  return false;
+}
+
 bool is_openvinos(const Device& device) {
   return device.host || maker_of(device).empty() || maker_of(device) == "Intel";
 }

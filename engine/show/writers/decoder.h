@@ -35,11 +35,18 @@ struct PipelineLayers {
 /// Shares that llama.cpp's --tensor-split takes: one fewer than the devices it knows (llama_max_devices).
 inline constexpr int kLlamaShares = 15;
 
+/// Compute capabilities, ten times: of Volta, and of Ampere, the first with bf16.
+inline constexpr int kVolta = 70, kAmpere = 80;
+
 /// Neither a host nor a neural processor: it runs every op.
 [[nodiscard]] bool is_gpu(const Device& device);
 /// The maker of a device of machines in words: "Intel", "NVIDIA"; "a phone" for the GPU and the neural
 /// processor of one. Empty for other devices.
 [[nodiscard]] std::string_view maker_of(const Device& device);
+/// The compute capability of NVIDIA's GPU, ten times: 70 for Volta. 0 = not known, or another maker's.
+[[nodiscard]] int capability_of(const Device& device);
+/// Whether the graph computes in bf16, which a GPU of the machine has no arithmetic of.
+[[nodiscard]] bool needs_halves(const Graph& graph, const Cluster& cluster);
 /// Whether OpenVINO may have it: Intel's GPUs and neural processors alone, and every host.
 [[nodiscard]] bool is_openvinos(const Device& device);
 /// The number of a GPU among GPUs; -1 for another device.

@@ -20,8 +20,22 @@ struct Weights {
   double bytes = 0;
 };
 
+/// The scales and zero points of weights that are dequantised by an op of their own.
+std::set<TensorId> scales_of(const Graph& graph) {
+  std::set<TensorId> scales;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.op_type(op).ends_with("DequantizeLinear")) continue;
+    const auto inputs = graph.inputs(op);
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i] != kNoTensor) scales.insert(inputs[i]);
+    }
+  }
+  return scales;
+}
+
 Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
   Weights all;
+  const std::set<TensorId> beside = scales_of(graph);
   std::set<TensorId> seen;
   for (const OpId op : ops) {
     if (graph.is_constant(op)) continue;
@@ -35,6 +49,10 @@ Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
       if (!seen.insert(tensor).second) continue;
       double elements = graph.shape(tensor).size() < 2 ? 0 : 1;
       for (const std::int64_t dim : graph.shape(tensor)) elements *= static_cast<double>(dim);
+      if (beside.contains(tensor)) {
+        bytes += static_cast<double>(graph.bytes(tensor));
+        continue;
+      }
       if (elements == 0 && packed == 0 && bits == 0) continue;
       if (bits > 0) {
         elements *= graph.dtype(tensor) == DType::u8 ? 8 / static_cast<double>(bits) : 0;
@@ -73,6 +91,26 @@ std::int64_t window_of(const Graph& graph, const Block& layer) {
   return window;
 }
 
+/// An input of a layer with numbers of heads, or positions beside longer caches, that nobody gave. Empty
+/// where there is none.
+std::string cache_of_one(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
+                         const Widths& widths) {
+  if (widths.cached <= 1) return {};
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      if (!graph.is_input(op)) continue;
+      for (const TensorId tensor : graph.outputs(op)) {
+        const auto shape = graph.shape(tensor);
+        if (shape.size() != 4 || graph.dtype(tensor) == DType::boolean) continue;
+        const bool no_numbers = shape[2] == widths.cached && shape[3] == 1;
+        const bool no_positions = shape[2] == 1 && shape[1] < shape[3];
+        if (no_numbers || no_positions) return graph.op_name(op);
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void note_order(const Cluster& cluster, ToolRules& rules) {
@@ -109,11 +147,18 @@ void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& deco
   const Widths widths = widths_of(task.graph, blocks, decoder);
   std::string note = missing_caches(task.graph, blocks, decoder, widths, tool);
   if (!note.empty()) rules.notes.push_back(std::move(note));
-  if (!widths.has_caches || widths.cached > 1) return;
-  rules.notes.push_back(cat("caches are of ", widths.cached,
-                            " position, as where their dimension is not given; give the ",
-                            "context that ", tool,
-                            " is to have with --dim, so that the plan has room for it"));
+  if (!widths.has_caches) return;
+  if (widths.cached <= 1) {
+    rules.notes.push_back(cat("caches are of ", widths.cached,
+                              " position, as where their dimension is not given; give the ",
+                              "context that ", tool,
+                              " is to have with --dim, so that the plan has room for it"));
+  }
+  const std::string narrow = cache_of_one(task.graph, blocks, decoder, widths);
+  if (narrow.empty()) return;
+  rules.notes.push_back(
+      cat("the plan has no room for what ", tool, " allots: cache '", narrow,
+          "' has a dimension of 1, as where it is not given; give it with --dim"));
 }
 
 void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
@@ -139,18 +184,42 @@ void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& dec
           " of the plan stay free: where the host has layers, try a larger -ngl"));
 }
 
-void note_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-               std::string_view tool, std::string_view its_file, ToolRules& rules) {
-  std::vector<OpId> ops;
-  for (const BlockId layer : decoder.layers) {
-    ops.insert(ops.end(), blocks[layer].ops.begin(), blocks[layer].ops.end());
-  }
+void note_cache_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                     std::string_view tool, ToolRules& rules) {
+  const int bits = widths_of(task.graph, blocks, decoder).cache_bits;
+  const bool has_option = bits == 16 || bits == 8 || (bits == 4 && tool == "llama.cpp");
+  if (bits == 0 || has_option) return;
+  rules.notes.push_back(cat("the plan counts ", bits,
+                            " bits for a number of the caches, as this file has them, and ", tool,
+                            " allots 16, ", bits > 16 ? "less" : "more",
+                            " than the plan has room for; export the model in 16 bits"));
+}
+
+void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_view tool,
+               std::string_view its_file, ToolRules& rules) {
   const Weights weights = weights_of(task.graph, ops);
   if (weights.count == 0) return;
   rules.notes.push_back(cat("the plan counts ", format_fixed(8 * weights.bytes / weights.count, 1),
                             " bits for a weight of the layers, as this file has them; ", tool,
                             " loads ", its_file,
                             ", and one of other bits needs a plan of its own"));
+}
+
+void note_quantised(const ToolTask& task, const Blocks& blocks, std::string_view tool,
+                    ToolRules& rules) {
+  std::vector<OpId> ops;
+  for (const Block& block : blocks.all()) {
+    ops.insert(ops.end(), block.ops.begin(), block.ops.end());
+  }
+  const Weights weights = weights_of(task.graph, ops);
+  const double bits = weights.count == 0 ? 16 : 8 * weights.bytes / weights.count;
+  if (bits > 15) return;
+  rules.notes.push_back(
+      cat("the plan counts ", format_fixed(bits, 1),
+          " bits for a weight, as this file has them, and ", tool,
+          " loads a checkpoint of its own: it needs one that is quantised alike; in "
+          "16 bits weights take ",
+          format_fixed(16 / bits, 1), " times the memory"));
 }
 
 void note_tensor_parallel(const Cluster& cluster, ToolRules& rules) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "berth/blocks.h"
 #include "berth/tools.h"
@@ -20,9 +21,16 @@ void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& deco
 /// What llama.cpp does not allot of caches that the file has in full: of layers with a sliding window.
 void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                   ToolRules& rules);
-/// The bits of a weight, for a tool that loads `its_file` ("a GGUF file") and not this one.
-void note_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-               std::string_view tool, std::string_view its_file, ToolRules& rules);
+/// Caches whose numbers have bits that the tool has no option for: it allots 16.
+void note_cache_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                     std::string_view tool, ToolRules& rules);
+/// The bits of a weight of `ops`, for a tool that loads `its_file` ("a GGUF file") and not this one.
+void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_view tool,
+               std::string_view its_file, ToolRules& rules);
+/// The same of all blocks, for a tool that loads the model's checkpoint, whose weights have 16 bits unless
+/// somebody quantised it. Nothing where the file has as many.
+void note_quantised(const ToolTask& task, const Blocks& blocks, std::string_view tool,
+                    ToolRules& rules);
 /// vLLM's tensor parallelism, where GPUs are alike.
 void note_tensor_parallel(const Cluster& cluster, ToolRules& rules);
 

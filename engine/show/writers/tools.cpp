@@ -141,6 +141,19 @@ void needs_accelerator(const Cluster& cluster, std::string_view tool) {
                                           "' has ", cluster.device_names()));
 }
 
+/// vLLM's kernels need one of Volta's or later.
+void refuse_old_gpus(const Cluster& cluster) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const int capability = capability_of(cluster.device(d));
+    if (capability == 0 || capability >= kVolta) continue;
+    throw Error(
+        ErrorCode::unsupported,
+        cat("vLLM runs on NVIDIA's GPUs from compute capability 7.0 (V100) on, and ",
+            cluster.device(d).name, " of machine '", cluster.name(), "' has ", capability / 10, ".",
+            capability % 10, "; name a machine without it, or choose llama.cpp"));
+  }
+}
+
 ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   needs_accelerator(task.cluster, tool);
   ToolRules rules;
@@ -197,6 +210,7 @@ ToolRules accelerate(const ToolTask& task) {
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
   note_computed(task, blocks, rules);
+  note_quantised(task, blocks, "accelerate", rules);
   forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
   const DeviceId main = main_accelerator(task.graph, task.cluster, blocks);
   if (main == kNoDevice) return rules;
@@ -294,7 +308,8 @@ ToolRules llama(const ToolTask& task) {
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
   note_windows(task, blocks, decoder, rules);
-  note_bits(task, blocks, decoder, "llama.cpp", "a GGUF file", rules);
+  note_cache_bits(task, blocks, decoder, "llama.cpp", rules);
+  note_bits(task, ops_of(blocks, decoder.layers), "llama.cpp", "a GGUF file", rules);
   return rules;
 }
 
@@ -302,6 +317,12 @@ ToolRules vllm_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
   const Decoder decoder = decoder_of(task.graph, blocks, "vLLM");
   ToolRules rules = on_gpus(task, "vLLM");
+  refuse_old_gpus(task.cluster);
+  if (needs_halves(task.graph, task.cluster)) {
+    rules.notes.push_back(
+        "bf16 needs compute capability 8.0, which a GPU of the machine lacks: vLLM gets --dtype "
+        "half");
+  }
   for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
     std::vector<BlockId> some = {decoder.layers[i]};
     if (i == 0) some.insert(some.end(), decoder.before.begin(), decoder.before.end());
@@ -323,7 +344,8 @@ ToolRules vllm_rules(const ToolTask& task) {
   rules.costs = with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline},
                                       blocks, decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
-  note_bits(task, blocks, decoder, "vLLM", "a checkpoint", rules);
+  note_cache_bits(task, blocks, decoder, "vLLM", rules);
+  note_bits(task, ops_of(blocks, decoder.layers), "vLLM", "a checkpoint", rules);
   note_tensor_parallel(task.cluster, rules);
   return rules;
 }
@@ -334,6 +356,7 @@ ToolRules deepspeed_rules(const ToolTask& task) {
   ToolRules rules = on_gpus(task, "DeepSpeed");
   note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "DeepSpeed");
+  note_quantised(task, blocks, "DeepSpeed", rules);
   return rules;
 }
 
@@ -342,6 +365,7 @@ ToolRules torch_rules(const ToolTask& task) {
   ToolRules rules = on_gpus(task, "torch.distributed.pipelining");
   note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
+  note_quantised(task, blocks, "torch.distributed.pipelining", rules);
   if (blocks.ties().empty() || accelerator_count(task.cluster) < 2) return rules;
   rules.costs = with_copied_ties(task, blocks);
   const std::vector<BlockId>& tied = blocks.ties().front().blocks;
@@ -460,6 +484,7 @@ void needs_pipeline_layers(const Graph& graph, const Cluster&) {
 
 void needs_decoder(const Graph& graph, const Cluster& cluster) {
   needs_accelerator(cluster, "vLLM");
+  refuse_old_gpus(cluster);
   static_cast<void>(decoder_of(graph, Blocks(graph), "vLLM"));
 }
 

@@ -9,6 +9,7 @@
 #include "berth/error.h"
 #include "berth/machines.h"
 #include "berth/plan_writers.h"
+#include "berth/sdk/ops/constants.h"
 #include "berth/tools.h"
 #include "support/expect_error.h"
 
@@ -60,6 +61,44 @@ std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
     }
   }
   return builder.build();
+}
+
+/// One layer with a cache, and a weight that is dequantised with scales of blocks of 32.
+std::shared_ptr<const Graph> layer(DType cached, std::vector<std::int64_t> cache,
+                                   DType computed = DType::f16, std::int64_t trained = 0) {
+  GraphBuilder builder("layer", "onnx");
+  TensorId last = builder.add_output(builder.add_op("x", "Input"), sized(computed, {1, 64}));
+  for (const std::string name : {"model.layers.0", "model.layers.1"}) {
+    const OpId past = builder.add_op(name + ".past", "Input");
+    const TensorId before = builder.add_output(past, sized(cached, cache));
+    const OpId turned = builder.add_op("/" + name + "/rotary", "com.microsoft.RotaryEmbedding");
+    builder.add_input(turned, last);
+    builder.add_input(turned, before);
+    if (trained > 0) {
+      builder.add_input(turned, builder.add_parameter(sized(computed, {trained, 64}), "cos_cache"));
+    }
+    last = builder.add_output(turned, sized(computed, {1, 64}));
+    for (const char* part : {".self_attn.q_proj", ".mlp.up_proj"}) {
+      const std::string module = name + part;
+      const OpId wide = builder.add_op(module + ".wide", "DequantizeLinear");
+      builder.set_attribute(wide, "axis", std::int64_t{0});
+      builder.add_input(wide,
+                        builder.add_parameter(sized(DType::i4, {64, 64}), module + ".weight"));
+      builder.add_input(wide, builder.add_parameter(sized(DType::f16, {2, 64}), module + ".scale"));
+      const OpId op = builder.add_op(module, "MatMul");
+      builder.add_input(op, last);
+      builder.add_input(op, builder.add_output(wide, sized(computed, {64, 64})));
+      last = builder.add_output(op, sized(computed, {1, 64}));
+    }
+  }
+  return ops::with_parameters_as_stored(ops::fold_constants(builder.build()));
+}
+
+std::string plan(const char* form, const Graph& graph, const char* words = "l4+host") {
+  const auto cluster = machine_of_words(words);
+  const DeviceId gpu = cluster->device(0).host ? 1 : 0;
+  return plan_writer(form).text(graph, *cluster,
+                                Placement(static_cast<std::size_t>(graph.op_count()), gpu));
 }
 
 std::string notes(const char* name, const Graph& graph, const char* words) {
@@ -116,6 +155,70 @@ TEST_CASE("plans for tools with files of their own say the bits of a weight") {
         std::string::npos);
   CHECK(notes("vllm", *decoder(9, true), "l4+host").find("4.5 bits") != std::string::npos);
   CHECK(notes("accelerate", *decoder(9), "l4+host").find("bits") == std::string::npos);
+}
+
+TEST_CASE("plans say the bits of caches, or a note says that the tool allots others") {
+  const std::vector<std::int64_t> cache = {1, 4, 99, 8};
+  CHECK(plan("llama.cpp", *layer(DType::i8, cache)).ends_with("-c 256\n-ctk q8_0\n-ctv q8_0\n"));
+  CHECK(plan("vllm", *layer(DType::i8, cache))
+            .ends_with("--max-model-len 100\n--kv-cache-dtype fp8\n"));
+  CHECK(plan("llama.cpp", *layer(DType::f16, cache)).ends_with("-c 256\n"));
+  for (const char* name : {"llama.cpp", "vllm"}) {
+    CAPTURE(name);
+    const std::string told = notes(name, *layer(DType::f32, cache), "l4+host");
+    CHECK(told.find("counts 32 bits for a number of the caches") != std::string::npos);
+    CHECK(notes(name, *layer(DType::f16, cache), "l4+host").find("of the caches") ==
+          std::string::npos);
+  }
+}
+
+TEST_CASE("llama.cpp's context is that of all sequences together") {
+  CHECK(plan("llama.cpp", *layer(DType::f16, {8, 4, 99, 8})).ends_with("-c 2048\n-np 8\n"));
+}
+
+TEST_CASE("a context is no longer than the model was trained for") {
+  const auto last = [](std::int64_t trained) {
+    return plan("vllm", *layer(DType::f16, {1, 4, 256, 8}, DType::f16, trained));
+  };
+  CHECK(last(256).ends_with("--max-model-len 256\n"));
+  CHECK(last(300).ends_with("--max-model-len 257\n"));
+}
+
+TEST_CASE("caches with a dimension that nobody gave are told, beside longer ones too") {
+  for (const char* name : {"llama.cpp", "vllm"}) {
+    CHECK(notes(name, *layer(DType::f16, {1, 4, 99, 1}), "l4+host").find("no room for what") !=
+          std::string::npos);
+    CHECK(notes(name, *layer(DType::f16, {1, 4, 99, 8}), "l4+host").find("no room for what") ==
+          std::string::npos);
+  }
+}
+
+TEST_CASE("tools that load a checkpoint are told of weights of fewer bits, scales apart") {
+  const auto graph = layer(DType::f16, {1, 4, 99, 8});
+  for (const char* name : {"accelerate", "deepspeed", "torch-pipelining"}) {
+    CAPTURE(name);
+    const std::string told = notes(name, *graph, "l4+host");
+    CHECK(told.find("counts 4.5 bits for a weight") != std::string::npos);
+    CHECK(told.find("3.6 times the memory") != std::string::npos);
+  }
+  CHECK(notes("llama.cpp", *graph, "l4+host").find("counts 4.5 bits") != std::string::npos);
+}
+
+TEST_CASE("vLLM has no GPU before Volta, and none before Ampere has bf16") {
+  const std::vector<std::int64_t> cache = {1, 4, 99, 8};
+  const auto halves = layer(DType::f16, cache), brains = layer(DType::bf16, cache, DType::bf16);
+  for (const char* words : {"k80+host", "p40+host", "p100+host", "gtx1080ti+host"}) {
+    CAPTURE(words);
+    expect_error(ErrorCode::unsupported, {"vLLM", "compute capability 7.0", "llama.cpp"},
+                 [&] { static_cast<void>(notes("vllm", *halves, words)); });
+  }
+  for (const char* words : {"v100+host", "t4+host"}) {
+    CAPTURE(words);
+    CHECK(plan("vllm", *brains, words).ends_with("--dtype half\n"));
+    CHECK(plan("vllm", *halves, words).find("--dtype") == std::string::npos);
+    CHECK(notes("vllm", *brains, words).find("--dtype half") != std::string::npos);
+  }
+  CHECK(plan("vllm", *brains).find("--dtype") == std::string::npos);
 }
 
 TEST_CASE("vLLM's tensor parallelism is told where GPUs are alike") {
