@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "onnx/dim_expression.h"
+#include "onnx/state_dims.h"
 #include "onnx/types.h"
 #include "support/sizes.h"
 #include "support/text.h"
@@ -98,6 +99,7 @@ class DimBinder {
       }
     }
     solve_given_expressions();
+    bind_states();
     bind_the_rest();
     model_.dims.bound = std::move(bound_);
     for_all_shapes(*model_.proto->mutable_graph(),
@@ -134,6 +136,7 @@ class DimBinder {
   bool yields(const std::string& name, const DimExpression& expression) const;
   std::vector<std::string> open_symbols(const DimExpression& expression) const;
   void settle_inputs();
+  void bind_states();
   void bind_the_rest();
   void bind_unnamed(const std::string& input, TensorShapeProto& shape);
   void note_defaults();
@@ -496,6 +499,17 @@ void DimBinder::bind_unnamed(const std::string& input, TensorShapeProto& shape) 
     any = true;
   }
   if (any) unnamed_.push_back(readable(input));
+}
+
+// Names that nobody gave, and which attention fixes.
+void DimBinder::bind_states() {
+  DimValues known;
+  known.bound = bound_;
+  const auto fixed = dims_of_states(model_.proto->graph(),
+                                    [&](const std::string& name) { return known.value_of(name); });
+  for (const auto& [name, size] : fixed) {
+    if (!is_expression(name) && size <= kMaxDim) bound_.emplace(name, size);
+  }
 }
 
 void DimBinder::bind_the_rest() {

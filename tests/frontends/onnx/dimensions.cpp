@@ -24,6 +24,55 @@ TEST_CASE("those not given are 1, with a note") {
   CHECK(has_note(model, "'past', 'seq'; give them with --dim NAME=SIZE"));
 }
 
+TEST_CASE("what attention fixes of a cache need not be given") {
+  ModelFolder models;
+  struct Case {
+    const char* type;    ///< of p
+    const char* inputs;  ///< of the op, with its attributes
+    const char* found;
+  };
+  const std::string query = "(float16[b,s,h] x, float16[b,kv,past,size] v, int32[b,1] l, int32 t, ";
+  const Case kCases[] = {
+      // All three projections of 4 + 2 * 2 heads are packed.
+      {"float16[b,kv,past,size]",
+       "GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(q, , , p, v, l, t)", "f16[1,2,9,8]"},
+      {"int8[b,kv,past,size]",
+       "GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(q, , , p, v, l, t)", "i8[1,2,9,8]"},
+      {"float16[b,kv,past,size]", "MultiHeadAttention<num_heads = 4>(q, q, q, , , , p, v)",
+       "f16[1,4,9,16]"},
+      {"float16[2,b,kv,past,size]", "Attention<num_heads = 2>(x, w, , , p)", "f16[2,1,2,9,10]"},
+      {"float16[b,kv,near,size]",
+       "GroupQueryAttention<num_heads = 4, kv_num_heads = 2, local_window_size = 5>(q, , , p, v, "
+       "l, t)",
+       "f16[1,2,5,8]"},
+      {"float16[b,kv,near,size]",
+       "GroupQueryAttention<num_heads = 4, kv_num_heads = 2, local_window_size = 50>(q, , , p, v, "
+       "l, t)",
+       "f16[1,2,9,8]"},
+  };
+  for (const Case& one : kCases) {
+    CAPTURE(one.inputs);
+    const std::string whole =
+        "  r = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(q, , , v, v, l, "
+        "t)";
+    onnx::ModelProto proto =
+        parse_graph("g " + query + one.type + " p) => (y) { q = MatMul(x, a) " +
+                    " y = com.microsoft." + one.inputs + whole + " }");
+    add_weight(proto, "a", {32, 64}, onnx::TensorProto::FLOAT16);
+    add_weight(proto, "w", {32, 60}, onnx::TensorProto::FLOAT16);
+    const LoadedModel model =
+        models.load(proto, {{{"past", 9}, {"b", 1}, {"s", 1}, {"h", 32}}, {}});
+    CHECK(type_text(*model.graph, "p") == one.found);
+    CHECK_FALSE(has_note(model, "taken as 1"));
+  }
+  // A size that was given counts.
+  onnx::ModelProto proto = parse_graph(
+      "g " + query + "float16[b,kv,past,size] p) => (y) { q = MatMul(x, a) y = com.microsoft." +
+      kCases[0].inputs + " }");
+  add_weight(proto, "a", {32, 64}, onnx::TensorProto::FLOAT16);
+  CHECK(type_text(*models.load(proto, {{{"size", 3}}, {}}).graph, "p") == "f16[1,2,1,3]");
+}
+
 TEST_CASE("a shape binds the names in it") {
   ModelFolder models;
   const LoadedModel model = models.load(parse_graph(kGraph), {{}, {{"x", {8, 5}}, {"p", {8, 3}}}});
