@@ -73,10 +73,11 @@ local function fresh(lookahead)
     { weights = "none", init_seed = options.seed, lookahead = lookahead or false })
 end
 
--- Rows are written as they come: a training that is stopped keeps its curve. What --from trains on first is none.
+-- Rows are written as they come: a training that is stopped keeps its curve. What --from trains on first is none, and
+-- what another run wrote goes: it would be there twice.
 local BEFORE = "on "
 local csv = options.csv ~= ""
-  and events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" })
+  and events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" }, 0)
 
 local function run(name, problem, policy, changes)
   local curve, show = { name = name, points = {}, best = {} }, train.show_progress(name)

@@ -37,8 +37,8 @@
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
 local berth = require "berth"
-local events = require "berth.events"
 local families = require "berth.families"
+local files = require "berth.files"
 local plots = require "berth.plots"
 local record = require "berth.record"
 local rewards = require "berth.rewards"
@@ -480,7 +480,6 @@ if options.csv then
     end
     return false
   end)
-  local csv = events.csv(options.csv, { "family", "cluster", "column", "seed", "graph", "share" })
-  for _, each in ipairs(detail) do csv.write(each) end
-  csv.close()
+  files.write(options.csv, tables.csv(detail, { { key = "family" }, { key = "cluster" }, { key = "column" }, { key = "seed" },
+    { key = "graph" }, { key = "share", format = "%.9g" } }))
 end

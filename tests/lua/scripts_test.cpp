@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "support/host_fixture.h"
+#include "support/lines.h"
 #include "support/paths.h"
 
 /// fontconfig, which draws the letters of pictures, keeps its fonts; ATen keeps its allocator, and both
@@ -404,32 +405,6 @@ TEST_CASE_FIXTURE(test::HostFixture,
   run("assert(output() == first)");  // from the record
 }
 
-TEST_CASE_FIXTURE(test::HostFixture,
-                  "the page on groups has the numbers of groups that there are") {
-  run(R"(
-    local berth = require "berth"
-    local file = assert(io.open(arg[1]))
-    local page = file:read "*a"
-    file:close()
-    local function number(text) return tonumber((text:gsub(",", ""))) end
-    for title, name in pairs { RNNLM = "rnnlm_b64", NMT = "nmt_b64", ["Inception%-V3"] = "inception_v3_b32",
-                               ["NASNet%-A"] = "nasnet_b64" } do
-      local graph = berth.load(arg[2] .. "/" .. name .. ".pb.gz")
-      local ops, classes, groups = page:match("\n| " .. title .. " | ([%d,]+) | ([%d,]+) | ([%d,]+) |")
-      assert(ops, "no row of " .. title)
-      local function compare(what, printed, is)
-        assert(number(printed) == is, ("%s, %s: the page has %s, there are %d"):format(title, what, printed, is))
-      end
-      compare("ops", ops, graph:op_count())
-      for grouping, printed in pairs { colocation = classes, icml2017 = groups } do
-        local problem = berth.problem { graph = graph, cluster = "k80x4", grouping = grouping }
-        compare(grouping, printed, problem:groups():count())
-      end
-    end)",
-      {test::source_path("scripts/experiments/results/grouping.md").string(),
-       test::source_path("examples/models/tf").string()});
-}
-
 TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as they get") {
   const auto plugins = engine.plugins();
   if (std::none_of(plugins.begin(), plugins.end(),
@@ -457,19 +432,25 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 6 * 2))",
       {svg, csv});
   host.run_script(script("placeto_curves"),
-                  {graph, "--groups", "6", "--updates", "2", "--samples", "2", "--trainings",
-                   "as published by the logarithm, memory free"});
+                  {graph, "--groups", "6", "--updates", "2", "--samples", "2", "--csv", csv,
+                   "--trainings", "as published by the logarithm, memory free"});
   run("local text = output(); assert(text:find('memory free', 1, true), text)");
+  CHECK(test::lines_of(csv).size() == 1 + 2);  // nothing of the run before
   std::vector<std::string> arguments = words(
       "--families ptb --variants rounds=0;traversal=reverse,reward=seconds --groups 6 --train 1 "
       "--test 1 --updates 1 --own 1 --rnn 1 --ahead 1 --clusters k80x2 --budget 0.1 --seeds 1,2",
-      {"--record", (folder / "families").string(), "--figures", folder.path().string()});
+      {"--record", (folder / "families").string(), "--figures", folder.path().string(), "--csv",
+       csv});
   host.run_script(script("placeto_families"), arguments);
   run("first = output(); assert(first:find('ptb +k80x2 +1.000 +%d'), first)");
   run("assert(first:find('rounds=0 greedy +zero%-shot greedy'), first)");
+  const std::vector<std::string> figures = test::lines_of(csv);
+  CHECK(figures.at(0) == "family,cluster,column,seed,graph,share");
+  CHECK(figures.size() > 1);
   arguments.insert(arguments.begin(), "table");
   host.run_script(script("placeto_families"), arguments);
   run("local text = output(); assert(text == first, text)");
+  CHECK(test::lines_of(csv) == figures);
   CHECK(std::filesystem::exists(folder.path() / "zero_shot_ptb_k80x2.svg"));
   host.run_script(script("learned_policies"),
                   {branches_on_two_gpus(), "--seconds", "0.2", "--seeds", "1", "--figures",
