@@ -1,5 +1,7 @@
 // What is kept in scripts/experiments/results, beside what it is of.
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +36,30 @@ TEST_CASE("no table that is kept has a row twice") {
       CHECK(seen.insert(row).second);
     }
   }
+}
+
+TEST_CASE("the best of a curve that is kept never rises") {
+  int curves = 0;
+  for (const auto& table : kept_tables()) {
+    const std::vector<std::string> rows = test::lines_of(table);
+    if (!rows.at(0).ends_with(",episodes,runtime_ms,best_ms")) continue;
+    std::map<std::string, double> best_by_curve;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const std::string& row = rows[i];
+      const std::size_t best_at = row.rfind(',');
+      const std::size_t episodes_at = row.rfind(',', row.rfind(',', best_at - 1) - 1);
+      double& before =
+          best_by_curve
+              .try_emplace(row.substr(0, episodes_at), std::numeric_limits<double>::infinity())
+              .first->second;
+      const double best = std::stod(row.substr(best_at + 1));  // inf where nothing fits yet
+      INFO(table.filename().string(), ": ", row);
+      CHECK(best <= before);
+      before = best;
+    }
+    curves += static_cast<int>(best_by_curve.size());
+  }
+  CHECK(curves > 0);
 }
 
 TEST_CASE_FIXTURE(test::HostFixture,
