@@ -30,16 +30,30 @@ return function(torch)
   local LARGEST_RATE = 3.4e35
   local KEPT = { "groups", "devices", "allowed", "current", "placement" }
 
+  -- The logits' log pi; -infinity for devices that cannot. LibTorch takes another shape too, and repeats it: logits of
+  -- one column are alike for all devices and teach nothing, without a word.
+  local function masked(name, logits, mask, of)
+    local wanted = mask:shape()
+    local is = torch.is_tensor(logits) and logits:shape()
+    if not is then
+      error(("torch.learner: `%s` gave a %s; it gives a tensor [%d, %d] (%s, devices)"):format(name, type(logits),
+        wanted[1], wanted[2], of), 0)
+    end
+    if #is ~= 2 or is[1] ~= wanted[1] or is[2] ~= wanted[2] then
+      error(("torch.learner: `%s` gave [%s]; it gives [%d, %d] (%s, devices): look at the dimension of its last sum, "
+        .. "squeeze or expand"):format(name, table.concat(is, ", "), wanted[1], wanted[2], of), 0)
+    end
+    return logits:masked_fill(mask:eq(0), -math.huge):log_softmax()
+  end
+
   -- log pi [episodes, devices]; -infinity for devices that cannot run the current group.
   function learner.log_policy(agent, seen, problem)
-    local logits = agent.spec.logits(agent.network, seen, problem)
-    return logits:masked_fill(seen.allowed:eq(0), -math.huge):log_softmax()
+    return masked("logits", agent.spec.logits(agent.network, seen, problem), seen.allowed, "episodes")
   end
 
   -- log pi [groups, devices] of a policy of one pass.
   function learner.group_log_policy(agent, seen, problem)
-    local logits = agent.spec.group_logits(agent.network, seen, problem)
-    return logits:masked_fill(seen.able:eq(0), -math.huge):log_softmax()
+    return masked("group_logits", agent.spec.group_logits(agent.network, seen, problem), seen.able, "groups")
   end
 
   local function draw(log_pi, allowed, options)

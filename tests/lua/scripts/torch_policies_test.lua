@@ -394,6 +394,29 @@ if found then
     end
   end)
 
+  check.test("logits of another shape are refused, which LibTorch would repeat", function()
+    local torch = require "berth.torch"
+    local problem = problem_of()
+    local function run(name, logits)
+      local learns = { kind = name, observe = { groups = { "cost" }, devices = { "load" } },
+        network = function() return torch.nn.Linear(1, 1) end }
+      learns[name:match "^group_logits" or "logits"] = logits
+      berth.register_policy { name = name, learns = torch.learner(learns) }
+      local policy = berth.policy(name)
+      return policy.rollout, policy, problem, { samples = 3, seed = 1 }
+    end
+    local function of(...)
+      local shape = { ... }
+      return function() return torch.zeros(shape) end
+    end
+    check.fails("`logits` gave %[3, 1%]; it gives %[3, 2%] %(episodes, devices%)", run("logits_column", of(3, 1)))
+    check.fails("`logits` gave %[1, 2%]; it gives %[3, 2%]", run("logits_row", of(1, 2)))
+    check.fails("`logits` gave %[3, 2, 1%]; it gives %[3, 2%]", run("logits_deep", of(3, 2, 1)))
+    check.fails("`logits` gave a nil; it gives a tensor %[3, 2%]", run("logits_none", function() end))
+    check.fails("`group_logits` gave %[4, 1%]; it gives %[4, 2%] %(groups, devices%)", run("group_logits_column", of(4, 1)))
+    run("logits_right", of(3, 2))
+  end)
+
   check.test("a rollout's entropies are those of the policy, in nats", function()
     local torch = require "berth.torch"
     local problem = problem_of()
