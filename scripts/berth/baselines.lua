@@ -10,16 +10,24 @@ local known = require "berth.known"
 
 local baselines = {}
 
+-- Raises unless an option is a number that fits; errors are those of the caller's caller.
+local function require_number(what, name, value, range, fits)
+  if type(value) == "number" and fits(value) then return end
+  error(("%s: %s is %s, got %s"):format(what, name, range, tostring(value)), 3)
+end
+
 -- The mean return at the same step of the last rollouts, as in Placeto (Addanki et al., NeurIPS 2019), over
 -- the episodes that began with the same placement: where an episode starts says more of what is gained than what
 -- is decided. An episode that no other began like is compared with all others of its rollout.
 --   ARGS    options  table, all optional:
---             rollouts  how many rollouts it looks back on, default 10
+--             rollouts  how many rollouts it looks back on, 0 or more, default 10
 --             others    also count the other episodes of this rollout, but not the episode itself, so
 --                       that the estimate stays unbiased; default true
 function baselines.per_step(options)
   options = known.check("baselines.per_step", options, { "rollouts", "others" })
   local rollouts = options.rollouts or 10
+  require_number("baselines.per_step", "rollouts", rollouts, "a whole number from 0 on",
+    function(value) return value >= 0 and (value % 1 == 0 or value == math.huge) end)
   local others = options.others ~= false
   local past = {}  -- a rollout each: array of { start =, n = episodes, [t] = sum over them }
 
@@ -124,11 +132,15 @@ end
 -- An exponential moving average of the mean return, one number for all steps, as in
 -- Mirhoseini et al., ICML 2017.
 --   ARGS    options  table, all optional:
---             decay  default 0.9
+--             decay  share that it keeps at each rollout, from 0 to below 1, default 0.9
 --             start  its value before anything was seen; nil = the first mean
 function baselines.moving_average(options)
   options = known.check("baselines.moving_average", options, { "decay", "start" })
   local decay, value = options.decay or 0.9, options.start
+  require_number("baselines.moving_average", "decay", decay, "from 0 on and below 1",
+    function(of) return of >= 0 and of < 1 end)
+  require_number("baselines.moving_average", "start", value or 0, "a finite number",
+    function(of) return of - of == 0 end)
 
   local baseline = {}
 
@@ -161,9 +173,8 @@ end
 --             share  of the episodes that teach, above 0 and below 1, default 0.1; at least the best one does
 function baselines.quantile(options)
   local share = known.check("baselines.quantile", options, { "share" }).share or 0.1
-  if not (share > 0 and share < 1) then
-    error(("baselines.quantile: share is above 0 and below 1, got %s"):format(share), 2)
-  end
+  require_number("baselines.quantile", "share", share, "above 0 and below 1",
+    function(value) return value > 0 and value < 1 end)
 
   local baseline = {}
 

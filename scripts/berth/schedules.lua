@@ -28,11 +28,14 @@ end
 -- `first` times `factor` for every `every` updates, not below `least`. Placeto's released code offers
 -- 0.95 per 100 updates.
 --   ARGS    first   value
---           factor  per `every` updates, default 0.95
---           every   default 100
+--           factor  per `every` updates, above 0, default 0.95
+--           every   above 0, default 100
 --           least   default 0
 function schedules.exponential(first, factor, every, least)
   factor, every, least = factor or 0.95, every or 100, least or 0
+  for name, value in pairs { factor = factor, every = every } do
+    if not (value > 0) then error(("schedules.exponential: %s is above 0, got %s"):format(name, value), 2) end
+  end
   return function(update)
     return math.max(least, first * factor ^ ((update - 1) / every))
   end

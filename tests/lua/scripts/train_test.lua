@@ -31,6 +31,8 @@ check.test("schedules", function()
   check.equal({ schedules.linear(1, 0, 2, 3)(3), schedules.linear(1, 0, 2, 3)(5) }, { 1, 0.5 })
   check.near(schedules.exponential(2, 0.5, 10)(11), 1)
   check.equal(schedules.exponential(2, 0.5, 10, 1.5)(99), 1.5)
+  check.fails("schedules.exponential: every is above 0, got 0", schedules.exponential, 1, 0.9, 0)
+  check.fails("schedules.exponential: factor is above 0, got %-1", schedules.exponential, 1, -1)
   check.equal(schedules.of(nil, 3)(7), 3)
   check.fails("a number or a function", schedules.of, "fast")
   check.fails("schedules.linear: argument 2 %(last%): number expected, got nil", schedules.linear, 1)
@@ -94,6 +96,15 @@ check.test("baselines know their options", function()
   check.fails("baselines.moving_average: unknown option 'decya'; did you mean 'decay'%?", baselines.moving_average,
     { decya = 0.5 })
   check.fails("baselines.quantile: a table of options expected, got a number", baselines.quantile, 0.2)
+  for name, bad in pairs { per_step = { rollouts = { -1, 0.5, "ten" } }, quantile = { share = { 0, 1, "all" } },
+                           moving_average = { decay = { 5, 1, -0.1, "x", 0 / 0 }, start = { math.huge, "x" } } } do
+    for option, values in pairs(bad) do
+      for _, value in ipairs(values) do
+        check.fails(("baselines.%s: %s is .*, got "):format(name, option), baselines[name], { [option] = value })
+      end
+    end
+  end
+  check.equal(type(baselines.per_step { rollouts = 0 }), "table")
 end)
 
 check.test("notes come back as they were", function()
