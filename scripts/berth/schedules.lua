@@ -11,16 +11,17 @@ function schedules.constant(value)
   return function() return value end
 end
 
--- From `first` to `last` in equal steps over `updates` updates, then `last`. Placeto decays its
+-- From `first` in equal steps to `last`, which the last of `updates` updates has and all after it. Placeto decays its
 -- learning rate in this way.
 --   ARGS    first, last  values
---           updates      number of updates, >= 1
+--           updates      number of updates, >= 1; a single one has `first`
 --           after        updates at `first` before the fall begins, default 0
 function schedules.linear(first, last, updates, after)
   if not (updates >= 1) then error("schedules.linear: give at least 1 update", 2) end
   after = after or 0
+  local steps = math.max(updates - 1, 1)
   return function(update)
-    local part = (update - 1 - after) / updates
+    local part = (update - 1 - after) / steps
     return first + (last - first) * math.min(math.max(part, 0), 1)
   end
 end

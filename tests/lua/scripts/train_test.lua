@@ -26,9 +26,11 @@ local function two_chains(length)
 end
 
 check.test("schedules", function()
-  local linear = schedules.linear(1, 0, 4)
+  local linear = schedules.linear(1, 0, 5)
   check.equal({ linear(1), linear(3), linear(5), linear(99) }, { 1, 0.5, 0, 0 })
-  check.equal({ schedules.linear(1, 0, 2, 3)(3), schedules.linear(1, 0, 2, 3)(5) }, { 1, 0.5 })
+  check.equal({ schedules.linear(1, 0, 1)(1), schedules.linear(1, 0, 1)(2) }, { 1, 0 })
+  local later = schedules.linear(1, 0, 3, 3)
+  check.equal({ later(3), later(4), later(5), later(6) }, { 1, 1, 0.5, 0 })
   check.near(schedules.exponential(2, 0.5, 10)(11), 1)
   check.equal(schedules.exponential(2, 0.5, 10, 1.5)(99), 1.5)
   check.fails("schedules.exponential: every is above 0, got 0", schedules.exponential, 1, 0.9, 0)
