@@ -628,6 +628,20 @@ end
 -- Whether a value is a tensor.
 function torch.is_tensor(value) return ffi.istype(Tensor, value) end
 
+-- Says which name was meant, where there is none; not which there are, for they are hundreds.
+local function hinted(of, what)
+  return setmetatable(of, { __index = function(_, name)
+    if type(name) ~= "string" then return nil end
+    local names = {}
+    for each in pairs(of) do names[#names + 1] = each end
+    table.sort(names)
+    local meant = known.nearest(name, names)
+    error(("%s has no '%s'; %s"):format(what, name,
+      meant and ("did you mean '%s'?"):format(meant) or "share/berth/types/torch.lua lists what there is"), 2)
+  end })
+end
+hinted(methods, "a tensor")
+
 torch.nn = require "berth.torch.nn" (torch)
 torch.optim = require "berth.torch.optim" (torch)
 torch.distributions = known.only(require "berth.torch.distributions" (torch),
@@ -636,4 +650,4 @@ require "berth.torch.interchange" (torch)
 torch.observe = require "berth.torch.observe" (torch)
 torch.learner = require "berth.torch.learner" (torch)
 
-return torch
+return hinted(torch, "torch")

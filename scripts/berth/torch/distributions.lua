@@ -18,6 +18,9 @@ return function(torch)
   end
 
   local function only(name, given, ...)
+    if type(given) ~= "table" then
+      error(("torch.distributions.%s: give { %s = tensor }, got a %s"):format(name, (...), type(given)), 3)
+    end
     local found
     for _, key in ipairs { ... } do
       if given[key] ~= nil then
@@ -37,6 +40,9 @@ return function(torch)
     end
     if not found then
       error(("torch.distributions.%s: give %s"):format(name, table.concat({ ... }, " or ")), 3)
+    end
+    if not torch.is_tensor(given[found]) then
+      error(("torch.distributions.%s: %s: a tensor expected, got a %s"):format(name, found, type(given[found])), 3)
     end
     return found
   end
@@ -108,11 +114,18 @@ return function(torch)
   function Bernoulli:log_prob(value) return -cross_entropy(self.logits, value) end
   function Bernoulli:entropy() return cross_entropy(self.logits, self.p) end
 
-  -- With mean `loc` and deviation `scale`, tensors of one shape.
+  -- With mean `loc` and deviation `scale`, tensors of one shape; a number takes the shape of the other.
   local Normal = class()
   local HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+  local function as_tensor(name, value, other)
+    if torch.is_tensor(value) then return value end
+    if type(value) ~= "number" then
+      error(("torch.distributions.Normal: %s: a tensor or a number expected, got a %s"):format(name, type(value)), 3)
+    end
+    return torch.full(torch.is_tensor(other) and other:shape() or {}, value)
+  end
   function distributions.Normal(loc, scale)
-    return setmetatable({ loc = loc, scale = scale }, Normal)
+    return setmetatable({ loc = as_tensor("loc", loc, scale), scale = as_tensor("scale", scale, loc) }, Normal)
   end
   -- A draw through which gradients flow.
   function Normal:rsample(shape)

@@ -274,6 +274,14 @@ check.test("reductions take a dimension, and without one are of all values", fun
   check.equal(some:any(2, true):shape(), { 2, 1 })
 end)
 
+check.test("a name that there is not is refused, with the one that was meant", function()
+  local x = torch.ones { 2 }
+  check.fails("a tensor has no 'sofmax'; did you mean 'softmax'%?", function() return x:sofmax() end)
+  check.fails("a tensor has no 'max'; did you mean 'amax'%?", function() return x:max(1) end)
+  check.fails("torch has no 'sofmax'; did you mean 'softmax'%?", function() return torch.sofmax end)
+  check.fails("torch has no 'jacobian'; share/berth/types/torch.lua lists", function() return torch.jacobian end)
+end)
+
 check.test("an argument that an operation does not take is refused", function()
   local x = torch.tensor { 1, 2 }
   check.fails("torch.mse_loss: it takes %(self, target%), and another argument is given, a table",
