@@ -3,6 +3,7 @@
 local known = require "berth.known"
 local plots = require "berth.plots"
 local origins = require "berth.study.origins"
+local sources = require "berth.sources"
 local space = require "berth.study.space"
 local statistics = require "berth.statistics"
 local store = require "berth.study.store"
@@ -251,10 +252,17 @@ function Study:runs_text()
   return tables.text(rows, columns)
 end
 
--- Every run with everything that is known of it; the groups.
+-- One word for all that a run's results come from, which are kilobytes: runs of the same code share it, wherever it lay.
+local function digest(text)
+  local parts = {}
+  for i, each in ipairs(sources.read(text)) do parts[i] = each.name .. "\t" .. each.hash end
+  return "fnv1a " .. sources.hash(table.concat(parts, "\n"))
+end
+
+-- Every run with everything that is known of it, `sources` as one hash; the groups.
 function Study:csv()
   local rows, columns = run_rows(self)
-  for _, name in ipairs(FACTS) do columns[#columns + 1] = { key = name } end
+  for _, name in ipairs(FACTS) do columns[#columns + 1] = { key = name, csv = name == "sources" and digest or nil } end
   return tables.csv(rows, columns)
 end
 function Study:groups_csv(result) return tables.csv(self:groups(result), GROUP_COLUMNS) end

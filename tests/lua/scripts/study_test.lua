@@ -57,6 +57,8 @@ check.test("every choice of options runs with every seed, and all of it is kept"
   check.equal(result:text():match "12 of 12 runs done" ~= nil, true)
   check.equal(result:csv():match "^run,state,seed,deep,rate,deep,loss,note," ~= nil, true)
   check.equal(select(2, result:csv():gsub("\n", "")), 13)
+  check.equal(select(2, result:csv():gsub(",fnv1a %x+,", "")), 12)  -- their sources, and no paths of modules
+  check.equal(result:csv():find("\t", 1, true), nil)
 end)
 
 -- Overwrites a file.
