@@ -81,7 +81,7 @@ class DopplerPolicy final : public learning::NetworkPolicy {
   UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
                      std::span<const double> advantages, double entropy_weight) override;
   /// Imitation.
-  void begin(std::span<Evaluator* const> evaluators, const std::function<void()>& check) override;
+  bool begin(std::span<Evaluator* const> evaluators, const std::function<void()>& check) override;
 
  private:
   struct View : ProblemView {
@@ -123,7 +123,7 @@ std::unique_ptr<learning::Network> DopplerPolicy::make_network(const learning::F
       static_cast<std::uint64_t>(options().integer("init_seed")));
 }
 
-void DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
+bool DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
                           const std::function<void()>& check) {
   Random random(static_cast<std::uint64_t>(options().integer("init_seed")));
   EpisodeOptions how;
@@ -161,6 +161,7 @@ void DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
     }
     static_cast<void>(network()->step(kLessonRate, kLessonNorm));
   }
+  return options().integer("imitation") > 0;
 }
 
 void DopplerPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,

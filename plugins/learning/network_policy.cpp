@@ -18,6 +18,20 @@ bool same(const ProblemOptions& a, const ProblemOptions& b) {
          transfer_gap_us == b.transfer_gap_us && in_flight == b.in_flight;
 }
 
+/// "rounds=8, no hidden": what `theirs` has otherwise than `ours`. Empty = nothing.
+std::string differences(const std::map<std::string, std::string>& theirs,
+                        const std::map<std::string, std::string>& ours) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : theirs) {
+    const auto found = ours.find(name);
+    if (found == ours.end() || found->second != value) all.push_back(cat(name, "=", value));
+  }
+  for (const auto& [name, value] : ours) {
+    if (!theirs.contains(name)) all.push_back(cat("no ", name));
+  }
+  return join(all);
+}
+
 }  // namespace
 
 std::size_t count_in(const Facts& facts, const std::string& name, std::size_t most) {
@@ -59,9 +73,10 @@ std::int64_t NetworkPolicy::parameter_count() const {
 const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* const> evaluators) {
   if (network_ == nullptr) {
     Facts facts = facts_of(evaluators);
-    start_from_weights(facts);
+    std::string why = start_from_weights(facts);
     if (network_ == nullptr) {
       network_ = make_network(facts);
+      untaught_ = std::move(why);
       facts_ = std::move(facts);
       fresh_ = true;
     }
@@ -70,17 +85,23 @@ const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* 
   return network_;
 }
 
-void NetworkPolicy::start_from_weights(const Facts& facts) {
+std::string NetworkPolicy::start_from_weights(const Facts& facts) {
   std::filesystem::path file = options_.text("weights");
-  if (file == "none") return;
+  if (file == "none") return "by weights=none";
   const bool shipped = file.empty();
   if (shipped) file = shipped_weights(settings_.name);
-  if (file.empty()) return;
+  if (file.empty()) return cat("as none come with '", settings_.name, "'");
   Checkpoint checkpoint = load_checkpoint(file);
   // Weights that come with Berth serve the options they were trained with; others start afresh.
-  if (shipped && checkpoint.options != shape_and(facts)) return;
+  if (shipped) {
+    const std::string other = differences(checkpoint.options, shape_and(facts));
+    if (!other.empty()) {
+      return cat("as those that come with '", settings_.name, "' are for ", other);
+    }
+  }
   checkpoint.tensors = without_optimiser(std::move(checkpoint.tensors));
   take(file, std::move(checkpoint));
+  return {};
 }
 
 std::map<std::string, std::string> NetworkPolicy::shape_and(const Facts& facts) const {
@@ -123,6 +144,7 @@ void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoin
   network_ = std::move(network);
   facts_ = std::move(facts);
   fresh_ = false;
+  untaught_.clear();
   network_changed();
 }
 
@@ -146,6 +168,7 @@ UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const doubl
   UpdateReport report = accumulate(rollout, advantages, options);
   report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
   ++updates_;
+  untaught_.clear();
   return report;
 }
 
@@ -167,6 +190,7 @@ double NetworkPolicy::step(std::span<const float> gradient, const UpdateOptions&
   network_->set_gradient(gradient);
   const double norm = network_->step(options.learning_rate, options.max_norm);
   ++updates_;
+  untaught_.clear();
   return norm;
 }
 
@@ -177,7 +201,7 @@ void NetworkPolicy::prepare(std::span<Evaluator* const> evaluators) {
 void NetworkPolicy::meet(std::span<Evaluator* const> evaluators,
                          const std::function<void()>& check) {
   static_cast<void>(network_for(evaluators));
-  if (fresh_) begin(evaluators, check);
+  if (fresh_ && begin(evaluators, check)) untaught_.clear();
   fresh_ = false;
 }
 
@@ -196,6 +220,7 @@ void NetworkPolicy::set_weights(std::span<const float> weights) {
   network_->set_weights(weights);
   fresh_ = false;
   ++updates_;
+  untaught_.clear();
 }
 
 void NetworkPolicy::check_values(std::span<const float> values, const char* what) const {
@@ -221,7 +246,12 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
   how.passes = 1;
   how.starts = RefineOptions::Starts::none;
   read_training(options_, how);
-  return refine(*this, evaluator, context, how);
+  PolicyAnswer answer = refine(*this, evaluator, context, how);
+  if (!untaught_.empty()) {
+    answer.notes.insert(answer.notes.begin(),
+                        cat("the weights are fresh, ", untaught_, ": nothing was learned"));
+  }
+  return answer;
 }
 
 }  // namespace berth::learning

@@ -131,8 +131,10 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   virtual UpdateReport learn(const Tape& tape, const Rollout& rollout,
                              std::span<const double> advantages, double entropy_weight) = 0;
   /// Fresh weights meet their first problems, before anything is sampled: what is learned without a
-  /// measurement is learned here. `check` may throw to end it.
-  virtual void begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {}
+  /// measurement is learned here. `check` may throw to end it. Returns whether anything was.
+  virtual bool begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {
+    return false;
+  }
   /// network_for, and `begin` where it has not been. Policies that have one call this in `rollout`.
   void meet(std::span<Evaluator* const> evaluators, const std::function<void()>& check);
   /// The weights are others than before.
@@ -158,8 +160,8 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
   /// Throws what load throws.
   void take(const std::filesystem::path& file, Checkpoint checkpoint);
-  /// Takes the option `weights`, or what comes with Berth where it fits.
-  void start_from_weights(const Facts& facts);
+  /// Takes the option `weights`, or what comes with Berth where it fits. Returns why there is neither.
+  std::string start_from_weights(const Facts& facts);
 
   Options options_;
   NetworkPolicySettings settings_;
@@ -168,6 +170,7 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   std::shared_ptr<Network> network_;          ///< made when the first problems are known
   std::int64_t updates_ = 0;                  ///< of whatever network
   bool fresh_ = false;                        ///< nothing has begun with the network
+  std::string untaught_;                      ///< why its weights are random; empty = they are not
 };
 
 }  // namespace berth::learning

@@ -128,6 +128,34 @@ TEST_CASE("learned policies: problems that differ in their options alone are tol
   }
 }
 
+TEST_CASE("learned policies: a placement by fresh weights says so") {
+  Engine engine({test::plugin_folder()});
+  const auto evaluator = random_parts(4).evaluator();
+  const auto placed = [&](Policy& policy) {
+    const std::vector<std::string> notes = policy.place(*evaluator, {}).notes;
+    return notes.empty() ? std::string() : notes[0];
+  };
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name);
+    CHECK(placed(*policy) == "the weights are fresh, by weights=none: nothing was learned");
+    const Rollout rollout = sampled(*policy, *evaluator);
+    learned(*policy).update(rollout, advantages_of(rollout, 1), {});
+    CHECK(placed(*policy).find("fresh") == std::string::npos);
+  }
+  const auto note = [&](const char* name, const OptionTexts& options) {
+    return placed(*engine.make_policy(name, options));
+  };
+  CHECK(note("placeto", {}).find("fresh") == std::string::npos);
+  CHECK(note("placeto", {{"rounds", std::int64_t{10}}}) ==
+        "the weights are fresh, as those that come with 'placeto' are for rounds=8: nothing was "
+        "learned");
+  CHECK(note("seq2seq", {{"hidden", std::int64_t{32}}}) ==
+        "the weights are fresh, as none come with 'seq2seq': nothing was learned");
+  // It imitates, which is learning.
+  CHECK(note("doppler", {{"hidden", std::int64_t{32}}}).find("fresh") == std::string::npos);
+}
+
 TEST_CASE("learned policies: a rollout teaches only the weights that it was sampled with") {
   const auto evaluator = random_parts(4).evaluator();
   const test::TemporaryFolder folder;
