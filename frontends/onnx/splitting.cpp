@@ -210,7 +210,7 @@ std::vector<Content> contents_of(const Model& model, const Parts& parts) {
   std::vector<Content> contents(parts.parts().size());
   const auto& nodes = parts.nodes();
   for (Content& content : contents) content.nodes.assign(nodes.size(), false);
-  // Also what a graph output needs that no node of a part gives: the last part gives it.
+  // Also what a graph output needs that no node of a part gives: the last part gives it, weights and inputs too.
   std::vector<std::pair<std::size_t, std::string>> open;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].in_no_part()) continue;
@@ -224,11 +224,13 @@ std::vector<Content> contents_of(const Model& model, const Parts& parts) {
       contents[static_cast<std::size_t>(from->part)].outputs.insert(output.name());
       continue;
     }
-    if (from == nullptr || contents.empty()) {
+    if (contents.empty()) {
       throw Error(ErrorCode::unsupported,
-                  cat(model.file, ": the output '", readable(output.name()),
-                      "' is handed on without an op, so that no part gives it; leave it out of the "
-                      "model's outputs"));
+                  cat(model.file,
+                      ": no op is left of which a part could be made: all outputs, such "
+                      "as '",
+                      readable(output.name()),
+                      "', are constants or inputs; write the model whole (--write model)"));
     }
     contents.back().outputs.insert(output.name());
     open.emplace_back(contents.size() - 1, output.name());
@@ -278,12 +280,14 @@ class CutTypes {
     }
     if (!info.has_type()) {
       info.set_name(name);
-      const auto known = known_.find(readable(name));
-      const auto type = known == known_.end() ? std::nullopt : element_type(known->second);
-      if (const onnx::TypeProto* other = other_than_tensor(name)) {
-        *info.mutable_type() = *other;
+      const onnx::TypeProto* const found = inferred(name);
+      if (found != nullptr && !found->has_tensor_type()) {
+        *info.mutable_type() = *found;
         return info.SerializeAsString();
       }
+      const auto known = known_.find(readable(name));
+      auto type = known == known_.end() ? std::nullopt : element_type(known->second);
+      if (!type && found != nullptr) type = found->tensor_type().elem_type();
       if (!type) {
         throw Error(ErrorCode::unsupported,
                     cat(model_.file, ": the type of '", readable(name),
@@ -296,24 +300,32 @@ class CutTypes {
   }
 
  private:
-  /// The type of a sequence or an optional; null for a tensor. Inferred where a type is not stated first.
-  const onnx::TypeProto* other_than_tensor(const std::string& name) const {
-    if (!others_) {
-      others_.emplace();
+  /// The type of a sequence or an optional, the element type of a tensor; null where it is not known. Inferred where
+  /// a type is not stated first.
+  const onnx::TypeProto* inferred(const std::string& name) const {
+    if (!inferred_) {
+      inferred_.emplace();
       Program program = make_program(model_);
       static_cast<void>(infer(program, {}, OpRules()));
       for (const Value& value : program.values) {
-        if (value.type.other) type_to_proto(value.type, (*others_)[std::string(value.name)]);
+        if (value.type.type == ops::kUnknownType && !value.type.other) continue;
+        onnx::TypeProto& type = (*inferred_)[std::string(value.name)];
+        if (value.type.other) {
+          type_to_proto(value.type, type);
+        } else {
+          type.mutable_tensor_type()->set_elem_type(value.type.type);
+        }
       }
     }
-    const auto found = others_->find(name);
-    return found == others_->end() ? nullptr : &found->second;
+    const auto found = inferred_->find(name);
+    return found == inferred_->end() ? nullptr : &found->second;
   }
 
+  /// The one type that the graph has this name for; it has one for five types of eight bits.
   static std::optional<std::int32_t> element_type(DType dtype) {
+    if (dtype == DType::unknown || dtype == DType::f8) return std::nullopt;
     for (std::int32_t type = 1; type <= onnx::TensorProto::DataType_MAX; ++type) {
-      if (type != onnx::TensorProto::STRING && tensor_info(tensor_type(type)).dtype == dtype &&
-          dtype != DType::unknown) {
+      if (type != onnx::TensorProto::STRING && tensor_info(tensor_type(type)).dtype == dtype) {
         return type;
       }
     }
@@ -323,7 +335,7 @@ class CutTypes {
   Model& model_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> stated_;
   std::unordered_map<std::string, DType> known_;
-  mutable std::optional<std::map<std::string, onnx::TypeProto>> others_;
+  mutable std::optional<std::map<std::string, onnx::TypeProto>> inferred_;
 };
 
 /// The bytes of a message, those of the file without a copy.

@@ -289,5 +289,47 @@ TEST_CASE("a sequence and an optional that cross devices are declared as such") 
   CHECK(element_of(types["maybe"].optional_type().elem_type()) == onnx::TensorProto::FLOAT);
 }
 
+TEST_CASE("an output that no op gives is one of the last part") {
+  ModelFolder models;
+  const auto path = models.save(parse_graph(R"(
+      g (float[3, 4] x) => (float[2] w, float[3, 4] x, float[3, 4] z) <float[2] w = {1., 2.}> {
+        y = Relu(x)
+        z = Sigmoid(y)
+      })"));
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  placement[static_cast<std::size_t>(op(*graph, "z"))] = 1;
+  const TemporaryFolder folder;
+  const auto parts = models.frontend().split(path, *graph, *devices(2), placement, folder.path());
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[1].outputs == std::vector<std::string>{"w", "x", "z"});
+  CHECK(parts[1].inputs == std::vector<std::string>{"x", "y"});
+}
+
+TEST_CASE("a tensor of eight bits that crosses devices keeps its own type") {
+  ModelFolder models;
+  onnx::ModelProto model = parse_graph(R"(
+      g (float[3, 4] x) => (float[3, 4] y) <float scale = {0.5}, int8 zero = {0}> {
+        q = QuantizeLinear(x, scale, zero)
+        y = DequantizeLinear(q, scale, zero)
+      })");
+  constexpr int kFloat8 = 19;  // FLOAT8E5M2
+  for (onnx::TensorProto& weight : *model.mutable_graph()->mutable_initializer()) {
+    if (weight.name() == "zero") weight.set_data_type(kFloat8);
+  }
+  const auto path = models.save(model);
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  placement[static_cast<std::size_t>(op(*graph, "y"))] = 1;
+  const TemporaryFolder folder;
+  const auto parts = models.frontend().split(path, *graph, *devices(2), placement, folder.path());
+  REQUIRE(parts.size() == 2);
+  onnx::ModelProto proto;
+  std::ifstream file(folder / parts[1].file, std::ios::binary);
+  REQUIRE(proto.ParseFromIstream(&file));
+  REQUIRE(proto.graph().input_size() == 1);
+  CHECK(proto.graph().input(0).type().tensor_type().elem_type() == kFloat8);
+}
+
 }  // namespace
 }  // namespace berth::test
