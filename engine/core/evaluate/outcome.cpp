@@ -9,6 +9,7 @@
 #include "berth/graph.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "evaluate/needed_bound.h"
 #include "support/units.h"
 
 namespace berth {
@@ -75,7 +76,7 @@ Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.evaluation = evaluator->evaluate(placement);
   outcome.trace = Simulator(problem).trace(placement);
   outcome.best_single = best_single_device(*evaluator);
-  outcome.bound = lower_bound(*problem, effort);
+  outcome.bound = needed_bound(*evaluator, outcome.evaluation, effort);
   outcome.placement = std::move(placement);
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);

@@ -17,6 +17,7 @@
 #include "berth/policy.h"
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
+#include "evaluate/needed_bound.h"
 #include "support/enum_name.h"
 #include "support/units.h"
 
@@ -197,12 +198,6 @@ PolicyAnswer answer_of(Policy& policy, Evaluator& evaluator, const PlaceContext&
   return answer;
 }
 
-/// Sums in different orders apart, `evaluation` is as low as the bound.
-bool reaches(const Evaluation& evaluation, const LowerBound& bound) {
-  constexpr double kRounding = 1e-9;
-  return evaluation.feasible && evaluation.objective_us <= bound.us * (1 + kRounding);
-}
-
 SearchEnd end_of(const PolicyAnswer& answer, const PlaceResult& result, const Stops& stops) {
   if (reaches(result.evaluation, result.bound)) return SearchEnd::proven;
   if (answer.end == SearchEnd::gave_up) return SearchEnd::gave_up;
@@ -238,10 +233,7 @@ void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answe
   result.evaluation = evaluator.evaluate(answer.placement);
   if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);
-  // The strong one is kept for whoever asks the evaluator next.
-  result.bound = effort == BoundEffort::strong || evaluator.measures()
-                     ? evaluator.bound(should_stop)
-                     : lower_bound(evaluator.problem(), effort);
+  result.bound = needed_bound(evaluator, result.evaluation, effort, should_stop);
   if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
   // An evaluator of the caller's that says less than the costs can bear: bounds of these say nothing of it.
   if (result.evaluation.feasible && result.evaluation.objective_us < result.bound.us * (1 - 1e-6)) {

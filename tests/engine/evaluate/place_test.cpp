@@ -9,6 +9,7 @@
 #include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
+#include "berth/outcome.h"
 #include "berth/policy.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"
@@ -168,6 +169,21 @@ TEST_CASE("place: the bound is the strong one, which the evaluator keeps") {
   const PlaceResult result = place(policy, *evaluator, {}, kNoBudget);
   CHECK(result.bound.us == bound.us);
   CHECK(result.bound.source == bound.source);
+}
+
+TEST_CASE("place: no more is proven than that no placement is better") {
+  const auto problem = hosted_chain(6, {});
+  const Placement one_device(6, 0);
+  REQUIRE(lower_bound(*problem).us == doctest::Approx(6));
+  Scripted policy([&](Evaluator&, const PlaceContext&) { return one_device; });
+  PlaceContext context;
+  // The strong bound alone asks it, and would be cut short.
+  context.should_stop = [] { return true; };
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const PlaceResult result = place(policy, *evaluator, context, kNoBudget);
+  CHECK(result.end == SearchEnd::proven);
+  CHECK_FALSE(result.bound.cut_short);
+  CHECK(simulated_outcome(problem, {}, one_device).bound.source == lower_bound(*problem).source);
 }
 
 TEST_CASE("place: the caller ends the bound of a search that is done") {
