@@ -46,7 +46,8 @@ Outcome outcome_of(CommandRun& run, const std::string& model,
   }
   const Task task = load_task(run.engine(), model, settings, placed(run.hooks()));
   note_other_machine(task, *stored);
-  return simulate(task, *stored, bound_effort(settings));
+  // It decides one sentence, for which a large graph need not wait.
+  return simulate(task, *stored, settings.bound.value_or(BoundEffort::quick));
 }
 
 int run_explain(ExplainOptions& options) {
