@@ -22,10 +22,29 @@ namespace {
 constexpr double kMajorShare = 0.3;
 /// The share of a device's memory from which on it is what limits a placement.
 constexpr double kFull = 0.9;
+/// A share below it shows as 0.0 %: no advice is worth that.
+constexpr double kShown = 0.0005;
 
 bool is_on_one_device(const Placement& placement) {
   return std::adjacent_find(placement.begin(), placement.end(), std::not_equal_to<>()) ==
          placement.end();
+}
+
+/// The longest path through the graph where each op takes what it took.
+double longest_path_us(const Outcome& outcome) {
+  const Graph& graph = outcome.problem->graph();
+  const StepTrace& trace = outcome.trace;
+  double longest_us = 0;
+  std::vector<double> end_us(at(graph.op_count()), 0);
+  for (const OpId op : graph.topological_order()) {
+    double before_us = 0;
+    for (const Edge& edge : graph.in_edges(op)) {
+      before_us = std::max(before_us, end_us[at(edge.src)]);
+    }
+    end_us[at(op)] = before_us + trace.op_end_us[at(op)] - trace.op_start_us[at(op)];
+    longest_us = std::max(longest_us, end_us[at(op)]);
+  }
+  return longest_us;
 }
 
 /// The channel whose load is larger than that of every device; empty where there is none.
@@ -132,13 +151,13 @@ std::string advice_text(const Outcome& outcome) {
   }
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;
-  if (outcome.gap() < kReached) {
+  if (outcome.gap() < kShown) {
     if (!knows_sizes(outcome.problem->graph())) {
       return "Sizes that are not known may change all of this: give them first.";
     }
-    return outcome.problem->constraints() == nullptr
-               ? "Only another machine or cheaper ops would be faster."
-               : "Under these constraints only another machine or cheaper ops would be faster.";
+    return cat(outcome.problem->constraints() == nullptr ? "Only" : "Under these constraints only",
+               " another machine or cheaper ops would be faster",
+               outcome.gap() < kReached ? "." : " by 0.1 % or more.");
   }
   const bool single = outcome.speed_up() < kSlower && can_have_single(outcome);
   const bool one_device = is_on_one_device(outcome.placement);
@@ -148,7 +167,7 @@ std::string advice_text(const Outcome& outcome) {
   if (single) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }
-  if (one_device) {
+  if (one_device && longest_path_us(outcome) < (1 - kShown) * runtime_us) {
     return "Limited by one device, which does everything: spreading the ops would help if "
            "transfers are cheap.";
   }
