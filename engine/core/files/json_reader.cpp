@@ -84,10 +84,15 @@ JsonLines json_lines(std::string_view text) {
   return scan_lines(text, duplicate);
 }
 
+bool names_schema(std::string_view key, const Json& value) {
+  return key == "$schema" && value.is_string();
+}
+
 void JsonReader::expect_object(std::initializer_list<std::string_view> known,
                                std::string_view format) const {
   if (!value_->is_object()) fail("expected an object { ... }");
   for (const auto& [key, value] : value_->items()) {
+    if (!format.empty() && names_schema(key, value)) continue;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(cat("unknown key '", key, "'", known_names(key, {known.begin(), known.end()})));
     }

@@ -18,6 +18,9 @@ using Json = nlohmann::json;
 /// The line of every value by its place, "constraints[2].pin": that of its key, or of its first
 /// character in a list. Entries of lists count from 1.
 using JsonLines = std::map<std::string, std::size_t, std::less<>>;
+
+/// Whether a root's key is the text by which an editor finds the schema of the file.
+[[nodiscard]] bool names_schema(std::string_view key, const Json& value);
 /// Reads a text that parse_json accepts.
 [[nodiscard]] JsonLines json_lines(std::string_view text);
 
@@ -36,7 +39,7 @@ class JsonReader {
   [[noreturn]] void fail(const std::string& what) const;
 
   /// Checks that this is an object whose keys are all in `known`, and that "format" equals `format`
-  /// unless that is empty.
+  /// unless that is empty. A document with a format may name its schema, too.
   void expect_object(std::initializer_list<std::string_view> known,
                      std::string_view format = {}) const;
   [[nodiscard]] bool has(std::string_view key) const;

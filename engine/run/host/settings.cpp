@@ -84,6 +84,7 @@ void check_known(const JsonReader& root) {
   std::vector<std::string> known;
   for (const KeyRow& row : key_rows()) known.emplace_back(row.key.name);
   for (const auto& [key, value] : root.json().items()) {
+    if (names_schema(key, value)) continue;
     if (key != "format" && std::find(known.begin(), known.end(), key) == known.end()) {
       root.at(key).fail(cat("unknown key '", key, "'", known_names(key, known, known.size())));
     }

@@ -39,6 +39,11 @@ void check_page(const FormatPage& page, const std::vector<std::string>& objects,
                 const std::function<void(const std::string&)>& read) {
   const std::string example = page.block("json");
   read(example);
+  json bound = json::parse(example);
+  bound["$schema"] = "cluster.schema.json";
+  read(bound.dump());
+  bound["$schema"] = 1;
+  CHECK_THROWS_AS(read(bound.dump()), Error);
   std::set<std::string> known;
   for (const std::string& object : objects) {
     known.merge(known_keys(json::parse(example), object, read));
