@@ -152,6 +152,9 @@ static void test_graphs(void) {
   tensor.shape = shape;
   tensor.rank = 2;
   REFUSED(BERTH_INVALID_GRAPH, "-5", berth_builder_output(builder, a, &tensor, NULL));
+  tensor.rank = 1 << 30;
+  REFUSED(BERTH_INVALID_ARGUMENT, "a rank of 1073741824", berth_builder_output(builder, a, &tensor, NULL));
+  tensor.rank = 2;
   tensor.shape = NULL;
   REFUSED(BERTH_INVALID_ARGUMENT, "shape is null", berth_builder_output(builder, a, &tensor, NULL));
   const berth_text broken = {NULL, 3};

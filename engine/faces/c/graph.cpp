@@ -35,6 +35,13 @@ TensorInfo info_of(const berth_tensor* tensor, std::string& name) {
   TensorInfo info;
   info.dtype = dtype_of(given.dtype, DType::unknown);
   info.bytes = given.bytes;
+  // An int that nobody set is far above it: the shape would be read past its end.
+  constexpr int kHighestRank = 64;
+  if (given.rank > kHighestRank) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("a rank of ", given.rank, "; set it to the length of shape, ", kHighestRank,
+                    " at most, or to -1 where no shape is known"));
+  }
   if (given.rank >= 0) {
     const auto shape = c::array(given.shape, static_cast<std::size_t>(given.rank), "shape");
     info.has_shape = true;

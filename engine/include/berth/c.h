@@ -158,7 +158,7 @@ typedef struct berth_tensor {
   berth_text name;      /**< for messages; may be empty */
   berth_text dtype;     /**< empty = not known */
   const int64_t* shape; /**< -1 = a dimension that is not known */
-  int32_t rank;         /**< -1 = no shape is known */
+  int32_t rank;         /**< -1 = no shape is known; 64 at most */
   int64_t bytes;        /**< -1 = from dtype and shape */
 } berth_tensor;
 #define BERTH_TENSOR_INIT \
