@@ -82,9 +82,20 @@ TEST_CASE("every experiment shows what it is for with --help") {
 }
 
 TEST_CASE("--version") {
-  const ProcessResult result = Workplace().berth({"--version"});
-  CHECK(result.status == 0);
-  CHECK(result.out == "berth 0.1.0\n");
+  const Workplace work;
+  for (const char* argument : {"--version", "version"}) {
+    const ProcessResult result = work.berth({argument});
+    CHECK(result.status == 0);
+    CHECK(result.out == "berth 0.1.0\n");
+  }
+}
+
+TEST_CASE("help is a word, too") {
+  const Workplace work;
+  CHECK(work.berth({"help"}).out == work.berth({"--help"}).out);
+  const ProcessResult place = work.berth({"help", "place"});
+  CHECK(place.status == 0);
+  CHECK(place.out == work.berth({"place", "--help"}).out);
 }
 
 TEST_CASE("a usage error is one line on standard error and status 2") {
@@ -102,7 +113,8 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"--nonsense"}, false, "--nonsense"},
       {{"place"}, false, "MODEL is required"},
       {{"simulate", "m", "--cluster", "k80x4"}, false, "--placement is required"},
-      {{"place", "diamond.graph.json", "--policy", "single"}, false, "--cluster"},
+      {{"place", "diamond.graph.json", "--policy", "single"}, false, "or `here` for this machine"},
+      {{"help", "plac"}, false, "did you mean 'place'"},
       {{"--polcy", "x"}, true, "'--polcy'; you may mean '--policy'"},
       {{"another.onnx"}, true, "another.onnx"},
       {{"--seed", "-1"}, true, "'-1' is not a whole number"},
@@ -123,6 +135,7 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"--dim", "batch=1", "--dim", "batch=2"}, true, "--dim: 'batch' is given twice"},
       {{"--batch", "1", "--batch", "2"}, true, "--batch: it is given twice"},
       {{"--batch", "-1"}, true, "'-1' is not a dimension"},
+      {{"--batch", "0"}, true, "a batch of 0 has no work"},
       {{"--batch", "x"}, true, "--batch"},
       {{"--shape", "data=1x3x"}, true, "--shape"},
       {{"--shape", "data=1x-3"}, true, "'-3' is not a dimension"},

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/error.h"
@@ -39,10 +40,22 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
+/// The words as options: `berth help place` asks for what `berth place --help` does.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty()) return arguments;
+  if (arguments.front() == "version") arguments.front() = "--version";
+  if (arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  return arguments;
+}
+
 /// The parser's own message for a misspelled subcommand does not say which there are.
-void check_subcommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2) throw CLI::RequiredError("A subcommand");
-  const std::string first = argv[1];
+void check_subcommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) throw CLI::RequiredError("A subcommand");
+  const std::string& first = arguments.front();
   if (first.starts_with('-')) {
     if (app.get_option_no_throw(first) != nullptr) return;
     throw CLI::ValidationError(fmt::format("unknown option '{}'", first));
@@ -107,8 +120,10 @@ class HelpFormatter : public CLI::Formatter {
 
 int run_checked(CLI::App& app, const Action& chosen, int argc, char** argv) {
   try {
-    check_subcommand(app, argc, argv);
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = arguments_of(argc, argv);
+    check_subcommand(app, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
+    app.parse(std::move(arguments));
     return chosen();
   } catch (const CLI::CallForHelp&) {
     print(app.help());

@@ -204,11 +204,15 @@ void SettingOptions::add_model(CLI::App& app) {
         auto [name, value] = split_assignment(text, "--dim");
         assign(load.dims, "--dim", name, parse_dimension(value, "--dim"));
       });
-  add_repeated(app, "--batch", "SIZE",
-               "size of the first dimension of every input that leaves it open",
-               [&load](const std::string& text) {
-                 assign(load.dims, "--batch", "*", parse_dimension(text, "--batch"));
-               });
+  add_repeated(
+      app, "--batch", "SIZE", "size of the first dimension of every input that leaves it open",
+      [&load](const std::string& text) {
+        const std::int64_t size = parse_dimension(text, "--batch");
+        if (size == 0) {
+          throw CLI::ValidationError("--batch", "a batch of 0 has no work; give 1 or more");
+        }
+        assign(load.dims, "--batch", "*", size);
+      });
   add_repeated(
       app, "--shape", "NAME=SHAPE",
       "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224, or of any other "
@@ -372,8 +376,8 @@ Settings read_settings(const std::string& file) {
 void require_cluster(const Settings& settings) {
   if (settings.cluster || settings.evaluator == EvaluatorKind::measure) return;
   throw CLI::ValidationError("--cluster",
-                             "which machine? Name a preset of `berth devices` or a "
-                             "berth.cluster/1 file");
+                             "which machine? Name a preset of `berth devices`, words such as "
+                             "2xrtx4090, a berth.cluster/1 file, or `here` for this machine");
 }
 
 std::string required_backend(const Settings& settings) {

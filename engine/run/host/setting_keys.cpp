@@ -179,7 +179,9 @@ const KeyRow kRows[] = {
      field<&Settings::csv>(),
      Names::written_file},
     {{"batch", Group::model, "", "size of the first dimension of every input that leaves it open"},
-     Batch{}},
+     Batch{},
+     Names::nothing,
+     1},
     {{"dims", Group::model, "", "sizes of dynamic dimensions"},
      Field<std::map<std::string, std::int64_t>>(
          [](Settings& settings) -> auto& { return settings.load.dims; })},
