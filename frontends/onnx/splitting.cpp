@@ -225,12 +225,12 @@ std::vector<Content> contents_of(const Model& model, const Parts& parts) {
       continue;
     }
     if (contents.empty()) {
-      throw Error(ErrorCode::unsupported,
-                  cat(model.file,
-                      ": no op is left of which a part could be made: all outputs, such "
-                      "as '",
-                      readable(output.name()),
-                      "', are constants or inputs; write the model whole (--write model)"));
+      throw Error(
+          ErrorCode::unsupported,
+          cat(model.file,
+              ": no op is left of which a part could be made: all outputs, such "
+              "as '",
+              readable(output.name()), "', are constants or inputs; write the model whole"));
     }
     contents.back().outputs.insert(output.name());
     open.emplace_back(contents.size() - 1, output.name());
