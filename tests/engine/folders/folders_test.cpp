@@ -144,6 +144,7 @@ const std::map<std::string, std::string> kHomes = {
     {"simplicity", "evaluate"},
     {"needs", "reports"},
     {"splitting", "host"},
+    {"write_checks", "host"},
     {"tools", "writers"},
 };
 
