@@ -24,7 +24,9 @@ const Names kOthers = {"--allow-unregistered-dialect",
                        "--tflite",         // tf2onnx
                        "--pipeline-parallel-size",
                        "--tensor-parallel-size",
-                       "--max-model-len",  // vLLM
+                       "--max-model-len",
+                       "--dtype",
+                       "--kv-cache-dtype",  // vLLM
                        "--tensor-split",
                        "--n-cpu-moe",  // llama.cpp
                        "--trace",
