@@ -22,7 +22,7 @@ struct GivenSize {
   std::int64_t size;
 };
 
-/// What a user says of sizes: "64" for all that are open and follow from nothing, "arg0:1=64" for dimension 1 of
+/// Sizes as a user says them: "64" for all that are open and follow from nothing, "arg0:1=64" for dimension 1 of
 /// argument 0, "main:arg0:1=64" for that of a function.
 struct GivenSizes {
   std::int64_t others = 0;  ///< 0 = open still

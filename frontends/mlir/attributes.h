@@ -32,7 +32,7 @@ struct ConvolutionDims {
 };
 [[nodiscard]] ConvolutionDims convolution_dims(mlir::Operation& op);
 
-/// Of stablehlo.gather: the dimensions of the result that lie within slices, those of slices that the result lacks, and
+/// For stablehlo.gather: the dimensions of the result that lie within slices, those of slices that the result lacks, and
 /// that of the indices along which one index lies.
 struct GatherDims {
   Numbers offsets, dropped;

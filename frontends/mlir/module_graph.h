@@ -91,7 +91,7 @@ class ModuleGraph {
   [[nodiscard]] bool copies_destination(mlir::Operation& op, const Tensors& tensors);
   /// Each step makes anew what the op writes over.
   mlir::LogicalResult keep_in_step(mlir::Operation& op, const Tensors& tensors);
-  /// What writes a buffer runs behind all that reads or writes it before, and what reads one behind the last that wrote
+  /// A writer of a buffer runs behind all that read or write it before, and a reader behind the last that wrote
   /// it.
   mlir::LogicalResult order_buffers(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   /// The tensor that a buffer is, of which `tensor` may show a part.

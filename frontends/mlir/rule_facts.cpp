@@ -356,7 +356,7 @@ berth_status add_torch_constants(mlir::Operation& op, berth_builder* builder, st
   return groups ? add_numbers(builder, id, "groups", {*groups}) : BERTH_OK;
 }
 
-/// By the loops of an attention's query, key and value: queries in all heads, keys of each, the width that queries and
+/// Counts by the loops of an attention's query, key and value: queries in all heads, keys of each, the width that queries and
 /// keys have, and that of the values; none where the maps are not there.
 Numbers attention_sides(mlir::Operation& op) {
   const auto maps = maps_of(op);

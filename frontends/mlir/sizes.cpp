@@ -172,7 +172,7 @@ Sizes SizeInference::inferred(mlir::Operation& op, unsigned result) const {
   } else if (const Sizes sizes = inferred_of_tensor(op, type); !sizes.empty()) {
     return sizes;
   }
-  // What branches and bodies hand on is the result.
+  // Branches and bodies hand on the result.
   if (op.getNumRegions() > 0 && !runs_per_element(op) && op.getRegion(0).hasOneBlock()) {
     const auto handed_on = op.getRegion(0).front().back().getOperands();
     if (result < handed_on.size()) return sizes_of(handed_on[result]);

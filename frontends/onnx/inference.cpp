@@ -222,7 +222,7 @@ std::int64_t Inference::trips_of(const NodeContext& op, const std::vector<Type>&
   return given_or(op, trips);
 }
 
-// What the user gives, where the model does not say it.
+// The trips that the user gives, where the model does not say them.
 std::int64_t Inference::given_or(const NodeContext& op, std::int64_t trips) const {
   const auto given = program_.given_trips.find(op.node.name);
   if (given == program_.given_trips.end()) return trips;

@@ -11,7 +11,7 @@
 namespace berth::tf_frontend {
 namespace {
 
-/// Where the name of the input ends in "ids", "ids:0" and "ids/1": a slash may be part of a name.
+/// The end of the input's name in "ids", "ids:0" and "ids/1": a slash may be part of a name.
 std::size_t end_of_input(std::string_view name) {
   const std::size_t at = name.find_last_of("/:");
   const bool numbered = at != name.npos && at + 1 < name.size() &&

@@ -1,4 +1,4 @@
-// What is kept in scripts/experiments/results, beside what it is of.
+// Kept results (scripts/experiments/results), beside what they are of.
 #include <filesystem>
 #include <limits>
 #include <map>

@@ -53,7 +53,7 @@ void check_runs(const std::string& cluster, const Device& device) {
   }
 }
 
-/// What devices of one kind have alike and these two do not, as cluster files call it; empty = nothing.
+/// The key in which two devices differ that those of one kind have alike, as cluster files call it; empty = none.
 std::string_view difference(const Device& a, const Device& b) {
   if (a.flops != b.flops) return "flops";
   if (a.flops_16 != b.flops_16) return "flops_16";

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-/// What a unit, in small letters, stands for; 0 where there is no such.
+/// The bytes of a unit in small letters; 0 where there is no such.
 double factor_of(std::string_view unit) {
   constexpr std::string_view kPrefixes = "kmgt";
   if (unit.empty() || unit == "b") return 1;

@@ -67,7 +67,7 @@ Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
   return all;
 }
 
-/// Of keys and values that it has for `positions`.
+/// Keys and values that the layer has for `positions`.
 std::int64_t cache_bytes(const Graph& graph, const Block& layer, std::int64_t positions) {
   std::int64_t bytes = 0;
   for (const OpId op : layer.ops) {

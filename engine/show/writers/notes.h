@@ -18,7 +18,7 @@ void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules)
 /// Caches that the file lacks, or has for a single position: a dimension that nobody gave.
 void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                  std::string_view tool, ToolRules& rules);
-/// What llama.cpp does not allot of caches that the file has in full: of layers with a sliding window.
+/// Tells what llama.cpp does not allot of caches that the file has in full: of layers with a sliding window.
 void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                   ToolRules& rules);
 /// Caches whose numbers have bits that the tool has no option for: it allots 16.

@@ -1,4 +1,4 @@
-// What a placement is said to be limited by.
+// The limit that a placement is said to have.
 #include <doctest/doctest.h>
 
 #include <memory>

@@ -110,7 +110,7 @@ TEST_CASE(
         Case{l + node("q", "TensorListSetItem", "p i b", kList) +
                  node("pop", "TensorListPopBack", "q none", kList) + y,
              {-1, -1}},
-        // What was not set is zeros.
+        // The rest is zeros.
         Case{node("l", "TensorListReserve", "none most", kList) +
                  node("q", "TensorListSetItem", "l i a", kList) +
                  node("pop", "TensorListPopBack", "q none", kList) + y,
