@@ -7,7 +7,7 @@
 // time ends at the same instant, in a further round of ends and starts.
 //
 // Ops. A device runs one op at a time, for its cost plus the device's per-op overhead (an op that
-// costs 0 pays none). It takes the ready op with the longest path to a sink (priorities_us); among
+// costs 0 pays none). It takes the ready op of the highest priority (priorities_us); among
 // equals the one that was ready first, which includes the order of releases within an instant. At
 // time 0 the ops without inputs are ready, in the graph's order.
 //

@@ -10,9 +10,9 @@
 /// not exist.
 ///
 /// **dataflow** models an asynchronous executor.
-///  - Each device has a compute queue. The op with the longest path to a sink runs first; among
-///    equals, the one that became ready first. An op holds its device for its cost plus the
-///    device's per-op overhead (none if the cost is 0).
+///  - Each device has a compute queue. The op with the longest path to a sink runs first, and what
+///    frees memory behind it (priorities_us); among equals, the one that became ready first. An op
+///    holds its device for its cost plus the device's per-op overhead (none if the cost is 0).
 ///  - A tensor is sent once per receiving device. The transfer occupies the sender's outgoing
 ///    engine, the receiver's incoming engine, and every shared channel on its way.
 ///  - A control edge across devices takes the route's latency and occupies nothing.
@@ -46,7 +46,10 @@ namespace berth {
 /// can use them too. Among the ready ops, the one with the largest value runs first; among equals,
 /// the one that became ready first. The value is the length of the longest path from the op to a
 /// sink, both included. Each op counts with its cost on its fastest kind and the per-op overhead;
-/// transfers do not count.
+/// transfers do not count. An op that alone reads what another made, and after which no more memory
+/// is in use than before (or later on in a chain of such ops), comes right after the other one: its
+/// value is the next larger one. So branches that are alike are computed one after another, and
+/// only their results wait.
 [[nodiscard]] BERTH_EXPORT std::vector<double> priorities_us(const Problem& problem);
 
 /// The result of evaluating one placement.

@@ -222,13 +222,67 @@ TEST_CASE("a device runs the ready op with the longest path to a sink") {
   CHECK(trace.devices[0].idle_us == 0);
 }
 
+TEST_CASE("branches that are alike run one after another, so that only their results wait") {
+  //   0: abcabcj   each a makes 2, b 5 and c 1: c frees more than b made of a
+  Case one;
+  const OpId j = one.op("j", 1, {1});
+  one.result(j);
+  for (int branch = 0; branch < 2; ++branch) {
+    const OpId a = one.op("a" + std::to_string(branch), 1, {2});
+    const OpId b = one.op("b" + std::to_string(branch), 1, {5});
+    const OpId c = one.op("c" + std::to_string(branch), 1, {1});
+    one.read(b, a);
+    one.read(c, b);
+    one.read(j, c);
+  }
+  const StepTrace trace = one.trace(Placement(7, 0));
+  CHECK(trace.op_start_us == Starts{6, 0, 1, 2, 3, 4, 5});
+  CHECK(trace.devices[0].peak_bytes == 8000);  // the first c beside a and b of the second branch
+}
+
+TEST_CASE(
+    "what frees nothing waits for its path: chains that grow, results, and tensors read twice") {
+  const auto starts = [](std::int64_t last_kilobytes, bool result, bool read_twice) {
+    Case one;
+    const OpId j = one.op("j", 1, {1});
+    one.result(j);
+    for (int branch = 0; branch < 2; ++branch) {
+      const OpId a = one.op("a" + std::to_string(branch), 1, {2});
+      const OpId b = one.op("b" + std::to_string(branch), 1, {last_kilobytes});
+      one.read(b, a);
+      one.read(j, b);
+      if (result) one.result(a);
+      if (read_twice) one.read(j, a);
+    }
+    return one.trace(Placement(5, 0)).op_start_us;
+  };
+  const Starts in_depth{4, 0, 1, 2, 3}, in_breadth{4, 0, 2, 1, 3};
+  CHECK(starts(2, false, false) == in_depth);
+  CHECK(starts(3, false, false) == in_breadth);
+  CHECK(starts(2, true, false) == in_breadth);
+  CHECK(starts(2, false, true) == in_breadth);
+}
+
+TEST_CASE("an op that frees memory waits for what was more urgent than the op before it") {
+  //   0: uuavvvvb   b frees what a made; v, which is ready at 2, goes before a and b
+  Case one;
+  const OpId a = one.op("a", 1, {2});
+  const OpId b = one.op("b", 1, {1});
+  const OpId u = one.op("u", 2, {0});
+  const OpId v = one.op("v", 4, {1});
+  one.read(b, a);
+  one.read(v, u);
+  for (const OpId op : {b, v}) one.result(op);
+  CHECK(one.trace(Placement(4, 0)).op_start_us == Starts{6, 7, 0, 2});
+}
+
 TEST_CASE("among equal paths the op that was ready first runs first") {
   // b and c are equal; c is ready at 2, b at 5, while x (longest path) holds device 0 until 6.
   //   0: xxxxxxccb    1: p q
   Case one;
   const OpId x = one.op("x", 6);
-  const OpId b = one.op("b", 2);
-  const OpId c = one.op("c", 2);
+  const OpId b = one.op("b", 2, {2});  // more than it frees
+  const OpId c = one.op("c", 2, {2});
   const OpId p = one.op("p", 4, {1});
   const OpId q = one.op("q", 1, {1});
   one.read(b, p);
