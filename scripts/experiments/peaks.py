@@ -3,7 +3,7 @@
 
     python peaks.py [--berth build/release/bin/berth] [MODEL ...]
 
-Needs onnx, onnxruntime and numpy of PyPI. Makes models of ten kinds with their data in a folder of
+Needs onnx, onnxruntime and numpy of PyPI. Makes models of a dozen kinds with their data in a folder of
 their own, and takes more from the command line. For each, the peak as `berth` simulates it on one
 device, as its own executor counts it where tensors are allocated, and as a process of ONNX Runtime
 shows it: CPU, one thread, without arena, without memory patterns and prepacked weights, resident
@@ -143,6 +143,15 @@ def encoder(path):
     net.save(path, [value("x", FLOAT, [2, 256, width])], [value(x, FLOAT, [2, 256, width])])
 
 
+def lookups(path):
+    """A recommender's tables: a lookup of eight rows each, summed."""
+    net = Network()
+    sums = [net.op("ReduceSum", net.op("Gather", net.weight(1000, 64), "x"), net.ints(1), keepdims=0)
+            for _ in range(16)]
+    y = net.op("Concat", *sums, axis=1)
+    net.save(path, [value("x", INT64, [4096, 8])], [value(y, FLOAT, [4096, 1024])])
+
+
 MODELS = {
     "plain weights": layers_of(lambda net: net.weight(1024, 1024)),
     "transposed weights": layers_of(
@@ -159,6 +168,7 @@ MODELS = {
     "UNet": unet,
     "LSTM": recurrent,
     "encoder": encoder,
+    "lookups": lookups,
 }
 
 # --------------------------------------------------------------------------------------------------
