@@ -1,6 +1,7 @@
 // Weights of 2, 4 or 8 bits, of which a block shares a scale and a zero point (com.microsoft).
 #include <ATen/Functions.h>
 
+#include "runtime/onnx/block_product.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -26,22 +27,20 @@ double half_of_range(std::int64_t bits) {
   return static_cast<double>(std::int64_t{1} << (bits - 1));
 }
 
-// [rows, blocks * block]; `packed` [rows, bytes], `scales` of a row by block, `zeros` packed, in the type of the
-// scales, or undefined: all are `usual_zero`.
-Tensor dequantized(const Tensor& packed, const Tensor& scales, const Tensor& zeros,
-                   std::int64_t bits, std::int64_t block, double usual_zero) {
-  const std::int64_t rows = packed.size(0);
-  const Tensor values = unpacked(packed, bits);
-  const Tensor blocks = values.reshape({rows, values.size(1) / block, block});
+// [rows, blocks * block].
+Tensor dequantized(const BlockMatrix& matrix) {
+  const std::int64_t rows = matrix.packed.size(0);
+  const Tensor values = unpacked(matrix.packed, matrix.bits);
+  const Tensor blocks = values.reshape({rows, values.size(1) / matrix.block, matrix.block});
   const std::int64_t count = blocks.size(1);
-  Tensor zero = at::full({1, 1}, usual_zero, values.options());
-  if (zeros.defined()) {
-    zero = zeros.scalar_type() == at::kByte
-               ? unpacked(zeros.reshape({rows, -1}), bits).narrow(1, 0, count)
-               : zeros.reshape({rows, count});
+  Tensor zero = at::full({1, 1}, matrix.usual_zero, values.options());
+  if (matrix.zeros.defined()) {
+    zero = matrix.zeros.scalar_type() == at::kByte
+               ? unpacked(matrix.zeros.reshape({rows, -1}), matrix.bits).narrow(1, 0, count)
+               : matrix.zeros.reshape({rows, count});
   }
-  return at::mul(at::sub(blocks, zero.unsqueeze(-1)), scales.reshape({rows, count, 1}))
-      .reshape({rows, count * block});
+  return at::mul(at::sub(blocks, zero.unsqueeze(-1)), matrix.scales.reshape({rows, count, 1}))
+      .reshape({rows, count * matrix.block});
 }
 
 std::int64_t stated_bits(const Instruction& op) {
@@ -62,12 +61,17 @@ Kernel make_matmul(const KernelRequest& request) {
   const std::int64_t bits = stated_bits(op), block = stated_block(op, 32);
   const std::int64_t columns = int_attribute(op, "K", 0);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
-    const Tensor packed = tensor_at(in, 1).flatten(1);
-    Tensor weight =
-        dequantized(packed, tensor_at(in, 2), optional_at(in, 3), bits, block, half_of_range(bits))
-            .narrow(1, 0, columns);
     if (has(in, 4)) refuse_attribute("g_idx", "an input");
-    out[0].tensor = linear(tensor_at(in, 0), weight, optional_at(in, 5));
+    const Tensor &x = tensor_at(in, 0), bias = optional_at(in, 5);
+    const BlockMatrix matrix{
+        tensor_at(in, 1).flatten(1), tensor_at(in, 2), optional_at(in, 3), bits, block,
+        half_of_range(bits)};
+    const Tensor y = block_product(x, matrix);
+    if (y.defined()) {
+      out[0].tensor = bias.defined() ? at::add(y, bias) : y;
+      return;
+    }
+    out[0].tensor = linear(x, dequantized(matrix).narrow(1, 0, columns), bias);
   });
 }
 
@@ -99,8 +103,8 @@ Kernel make_gather(const KernelRequest& request) {
     const auto rows = [&](const Tensor& table) {
       return table.defined() ? at::index_select(table, 0, rows_wanted) : table;
     };
-    const Tensor y = dequantized(rows(tensor_at(in, 0)), rows(tensor_at(in, 2)),
-                                 rows(optional_at(in, 3)), bits, block, usual_zero);
+    const Tensor y = dequantized({rows(tensor_at(in, 0)), rows(tensor_at(in, 2)),
+                                  rows(optional_at(in, 3)), bits, block, usual_zero});
     Ints shape = indices.sizes().vec();
     shape.push_back(y.size(1));
     out[0].tensor = y.reshape(shape);

@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "runtime/empty.h"
+#include "runtime/every_machine.h"
 #include "runtime/layouts.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -66,11 +67,7 @@ Tensor pooled(const Tensor& x, const Pooling& pooling) {
       .contiguous(x.suggest_memory_format());
 }
 
-// For the widest vectors that the processor has.
-#if defined(__x86_64__) && defined(__GNUC__)
-[[gnu::target_clones("default", "avx2", "avx512f")]]
-#endif
-void raise(float* largest, const float* values, std::int64_t count) {
+BERTH_EVERY_MACHINE void raise(float* largest, const float* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const bool is_nan = values[i] != values[i];
     largest[i] = values[i] > largest[i] || is_nan ? values[i] : largest[i];

@@ -487,6 +487,25 @@ TEST_CASE("weights that are packed are held once") {
   }
 }
 
+TEST_CASE("a product with packed weights holds none of them in f32, or few at a time") {
+  for (const std::int64_t rows : {1, 64}) {
+    onnx::ModelProto model = parse_graph("g (float[" + std::to_string(rows) +
+                                         ", 512] x) => (float[" + std::to_string(rows) +
+                                         ", 4096] y) { y = com.microsoft.MatMulNBits<K = 512, N = "
+                                         "4096, bits = 4, block_size = 32>(x, w, s) }");
+    add_weight(model, "w", {4096, 16, 16}, onnx::TensorProto::UINT8);
+    add_weight(model, "s", {4096, 16});
+    ModelFolder models;
+    const auto program = models.load_program(model.SerializeAsString(), {}).program;
+    const auto backend = with_threads(1);
+    const auto session = backend->open(program, {});
+    const StepResult result =
+        run_whole(*session, Placement(static_cast<std::size_t>(program->graph->op_count()), 0));
+    constexpr std::int64_t kInF32 = 4096 * 512 * 4;
+    CHECK(result.peak_bytes.at(0) < kInF32 / 2);
+  }
+}
+
 TEST_CASE("weights are turned around where convolutions alone read them") {
   ModelFolder models;
   const auto program = models.frontend()
