@@ -5,7 +5,10 @@
 
 #include "berth/error.h"
 #include "runtime/extremes.h"
+#include "runtime/onnx/byte_loops.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/onnx/whole_products.h"
+#include "runtime/onnx/windows.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime::onnx {
@@ -46,6 +49,10 @@ Range range_of(DType dtype) {
   }
 }
 
+bool has_bytes(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::i8;
+}
+
 }  // namespace
 
 void check_quantized(DType dtype) {
@@ -54,12 +61,18 @@ void check_quantized(DType dtype) {
 
 Tensor quantize(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
   const Range range = range_of(dtype);
+  if (has_bytes(dtype)) {
+    const Tensor bytes = quantized_bytes(x, scale, zero, scalar_type(dtype));
+    if (bytes.defined()) return bytes;
+  }
   const Tensor scaled = at::round(at::div(x.to(at::kFloat), scale.to(at::kFloat)));
   const Tensor shifted = zero.defined() ? at::add(scaled, zero.to(at::kFloat)) : scaled;
   return at::clamp(shifted, range.low, range.high).to(scalar_type(dtype));
 }
 
 Tensor dequantize(const Tensor& x, const Tensor& scale, const Tensor& zero) {
+  const Tensor reals = dequantized_bytes(x, scale, zero);
+  if (reals.defined()) return reals;
   // Differences are exact in f32 up to 2^24; i32 is quantized to without a zero point.
   const Tensor real = x.to(scale.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   const Tensor shifted = zero.defined() ? at::sub(real, zero.to(real.scalar_type())) : real;
@@ -81,8 +94,10 @@ DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
 
 Dynamic dynamically_quantized(const Tensor& x) {
   const Tensor flat = x.reshape({-1});
-  const Tensor low = at::clamp_max(smallest(flat, {0}, /*keep=*/false), 0);
-  const Tensor high = at::clamp_min(largest(flat, {0}, /*keep=*/false), 0);
+  const auto [least, most] = x.numel() > 0 ? at::aminmax(flat)
+                                           : std::tuple(smallest(flat, {0}, /*keep=*/false),
+                                                        largest(flat, {0}, /*keep=*/false));
+  const Tensor low = at::clamp_max(least, 0), high = at::clamp_min(most, 0);
   Tensor scale = at::div(at::sub(high, low), 255);
   scale = at::where(at::eq(scale, 0), at::ones_like(scale), scale);
   const Tensor zero = at::clamp(at::round(at::div(at::neg(low), scale)), 0, 255);
@@ -93,11 +108,6 @@ Tensor computed(const Kernel& kernel, KernelContext& context, const std::vector<
   Value output;
   kernel(context, inputs, std::span(&output, 1));
   return output.tensor;
-}
-
-Tensor centred(const Tensor& x, const Tensor& zero) {
-  const Tensor wide = x.to(at::kDouble);
-  return zero.defined() ? at::sub(wide, zero.to(at::kDouble)) : wide;
 }
 
 namespace {
@@ -141,6 +151,17 @@ Kernel make_dynamic_quantize(const KernelRequest& /*request*/) {
   };
 }
 
+Tensor requantize(const Tensor& sums, const Rescaling& real, const Tensor& scale,
+                  const Tensor& zero, DType dtype) {
+  if (has_bytes(dtype)) {
+    const Tensor bytes = requantized_bytes(sums, real, scale, zero, scalar_type(dtype));
+    if (bytes.defined()) return bytes;
+  }
+  const Tensor wide = sums.to(at::kDouble);
+  const Tensor shifted = real.summand.defined() ? at::add(wide, real.summand) : wide;
+  return quantize(at::mul(shifted, real.factor), scale, zero, dtype);
+}
+
 // A zero point per row of the first matrix.
 Tensor per_row(const Tensor& zero) {
   return zero.defined() && zero.dim() == 1 && zero.numel() > 1 ? zero.unsqueeze(-1) : zero;
@@ -148,8 +169,8 @@ Tensor per_row(const Tensor& zero) {
 
 Kernel make_matmul_integer(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = at::matmul(centred(tensor_at(in, 0), per_row(optional_at(in, 2))),
-                               centred(tensor_at(in, 1), optional_at(in, 3)))
+    out[0].tensor = whole_product({tensor_at(in, 0), per_row(optional_at(in, 2))},
+                                  {tensor_at(in, 1), optional_at(in, 3)})
                         .to(at::kInt);
   };
 }
@@ -158,11 +179,12 @@ Kernel make_qlinear_matmul(const KernelRequest& request) {
   const DType dtype = quantized_type(request, 7);
   check_quantized(dtype);
   return [dtype](KernelContext&, Inputs in, Outputs out) {
-    const Tensor product = at::matmul(centred(tensor_at(in, 0), per_row(tensor_at(in, 2))),
-                                      centred(tensor_at(in, 3), tensor_at(in, 5)));
+    const Tensor product = whole_product({tensor_at(in, 0), per_row(tensor_at(in, 2))},
+                                         {tensor_at(in, 3), tensor_at(in, 5)});
     const Tensor scale =
         at::mul(per_row(tensor_at(in, 1)).to(at::kDouble), tensor_at(in, 4).to(at::kDouble));
-    out[0].tensor = quantize(at::mul(product, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
+    out[0].tensor = requantize(product, {scale, {}, product.dim() - 1}, tensor_at(in, 6),
+                               tensor_at(in, 7), dtype);
   };
 }
 
@@ -172,11 +194,11 @@ Tensor weight_zero(const Tensor& zero, const Tensor& weight) {
 
 Kernel make_conv_integer(const KernelRequest& request) {
   const Kernel conv = request.registry.find("Conv")(request);
-  return [conv](KernelContext& context, Inputs in, Outputs out) {
+  const std::int64_t groups = groups_of(request.instruction);
+  return [conv, groups](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 1);
-    out[0].tensor = computed(conv, context,
-                             {{centred(tensor_at(in, 0), optional_at(in, 2)), nullptr},
-                              {centred(weight, weight_zero(optional_at(in, 3), weight)), nullptr}})
+    out[0].tensor = whole_convolution(conv, context, {tensor_at(in, 0), optional_at(in, 2)},
+                                      {weight, weight_zero(optional_at(in, 3), weight)}, groups)
                         .to(at::kInt);
   };
 }
@@ -185,15 +207,15 @@ Kernel make_qlinear_conv(const KernelRequest& request) {
   const Kernel conv = request.registry.find("Conv")(request);
   const DType dtype = quantized_type(request, 7);
   check_quantized(dtype);
-  return [conv, dtype](KernelContext& context, Inputs in, Outputs out) {
+  const std::int64_t groups = groups_of(request.instruction);
+  return [conv, dtype, groups](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 3);
-    Tensor sums = computed(conv, context,
-                           {{centred(tensor_at(in, 0), tensor_at(in, 2)), nullptr},
-                            {centred(weight, weight_zero(tensor_at(in, 5), weight)), nullptr}});
-    if (has(in, 8)) sums = at::add(sums, along(tensor_at(in, 8), sums, 1, 0).to(at::kDouble));
+    const Tensor sums = whole_convolution(conv, context, {tensor_at(in, 0), tensor_at(in, 2)},
+                                          {weight, weight_zero(tensor_at(in, 5), weight)}, groups);
+    const Tensor bias = has(in, 8) ? along(tensor_at(in, 8), sums, 1, 0).to(at::kDouble) : Tensor();
     const Tensor scale = at::mul(tensor_at(in, 1).to(at::kDouble),
                                  along(tensor_at(in, 4), sums, 1, 0).to(at::kDouble));
-    out[0].tensor = quantize(at::mul(sums, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
+    out[0].tensor = requantize(sums, {scale, bias, 1}, tensor_at(in, 6), tensor_at(in, 7), dtype);
   };
 }
 

@@ -32,7 +32,4 @@ struct Dynamic {
 [[nodiscard]] Tensor computed(const Kernel& kernel, KernelContext& context,
                               const std::vector<Value>& inputs);
 
-/// x - zero in f64, where products of integers come out exact: there is room for 2^53.
-[[nodiscard]] Tensor centred(const Tensor& x, const Tensor& zero);
-
 }  // namespace berth::runtime::onnx

@@ -6,6 +6,7 @@
 
 #include "runtime/onnx/quantized.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/onnx/whole_products.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -100,8 +101,9 @@ Kernel make_where(const KernelRequest& request) {
 // --- products ------------------------------------------------------------------------------------
 
 /// The product of integers, exact, then its scale and what is added, in f32 as ONNX Runtime has it.
-Tensor scaled_product(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& bias) {
-  const Tensor product = at::mul(at::matmul(a, b).to(at::kFloat), scale.to(at::kFloat));
+Tensor scaled_product(const Quantized& a, const Quantized& b, const Tensor& scale,
+                      const Tensor& bias) {
+  const Tensor product = at::mul(whole_product(a, b).to(at::kFloat), scale.to(at::kFloat));
   return bias.defined() ? at::add(product, bias) : product;
 }
 
@@ -109,17 +111,16 @@ Tensor scaled_product(const Tensor& a, const Tensor& b, const Tensor& scale, con
 Kernel make_dynamic_matmul(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
     const Dynamic a = dynamically_quantized(tensor_at(in, 0));
-    out[0].tensor =
-        scaled_product(centred(a.values, a.zero), centred(tensor_at(in, 1), optional_at(in, 3)),
-                       at::mul(a.scale, tensor_at(in, 2)), optional_at(in, 4));
+    out[0].tensor = scaled_product({a.values, a.zero}, {tensor_at(in, 1), optional_at(in, 3)},
+                                   at::mul(a.scale, tensor_at(in, 2)), optional_at(in, 4));
   };
 }
 
 // Inputs: a, b, their scales, their zero points?, bias?.
 Kernel make_matmul_to_float(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = scaled_product(centred(tensor_at(in, 0), optional_at(in, 4)),
-                                   centred(tensor_at(in, 1), optional_at(in, 5)),
+    out[0].tensor = scaled_product({tensor_at(in, 0), optional_at(in, 4)},
+                                   {tensor_at(in, 1), optional_at(in, 5)},
                                    at::mul(tensor_at(in, 2), tensor_at(in, 3)), optional_at(in, 6));
   };
 }
@@ -133,9 +134,9 @@ Kernel make_gemm(const KernelRequest& request) {
   const double alpha = float_attribute(op, "alpha", 1);
   const DType dtype = quantized_type(request, 8);
   return [=](KernelContext&, Inputs in, Outputs out) {
-    const Tensor a = centred(tensor_at(in, 0), tensor_at(in, 2));
+    const Tensor a = trans_a ? tensor_at(in, 0).t() : tensor_at(in, 0);
     const Tensor b = trans_b ? tensor_at(in, 3).t() : tensor_at(in, 3);
-    Tensor sums = at::matmul(trans_a ? a.t() : a, centred(b, tensor_at(in, 5)));
+    Tensor sums = whole_product({a, tensor_at(in, 2)}, {b, tensor_at(in, 5)}).to(at::kDouble);
     if (has(in, 6)) sums = at::add(sums, tensor_at(in, 6).to(at::kDouble));
     const Tensor scale = at::mul(at::mul(tensor_at(in, 1), tensor_at(in, 4)), alpha);
     const Tensor real = at::mul(sums.to(at::kFloat), scale);
