@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/best.h"
 #include "runtime/extremes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -113,11 +114,9 @@ Kernel make_top_k(const KernelRequest& request) {
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t k = stated >= 0 ? stated : k_operand.need_one(in);
-    const std::int64_t at_axis = normal_axis(axis, x.dim());
-    // Among equals the one at the smaller index comes first, which at::topk does not promise.
-    const auto [values, order] = at::sort(x, /*stable=*/true, at_axis, max);
-    out[0].tensor = values.narrow(at_axis, 0, k);
-    if (out.size() > 1) out[1].tensor = order.narrow(at_axis, 0, k);
+    const Best found = best(x, k, normal_axis(axis, x.dim()), max);
+    out[0].tensor = found.values;
+    if (out.size() > 1) out[1].tensor = found.indices;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "runtime/best.h"
 #include "runtime/integers.h"
 #include "runtime/tf/indices.h"
 
@@ -248,10 +249,9 @@ Kernel make_one_hot(const KernelRequest& request) {
 Kernel make_top_k(const KernelRequest& request) {
   const at::ScalarType wanted = type(request.instruction, "index_type", at::kInt);
   return [wanted, k = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
-    // Among equals the one at the smaller index comes first, which at::topk does not promise.
-    const auto [values, indices] = at::sort(tensor_at(in, 0), /*stable=*/true, -1, true);
-    out[0].tensor = values.narrow(-1, 0, k.one(in));
-    out[1].tensor = indices.narrow(-1, 0, k.one(in)).to(wanted);
+    const Best found = best(tensor_at(in, 0), k.one(in), -1, /*largest=*/true);
+    out[0].tensor = found.values;
+    out[1].tensor = found.indices.to(wanted);
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "runtime/best.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -84,10 +85,9 @@ Kernel make_approximate_top(const KernelRequest& request) {
   const bool largest = int_attribute(op, "is_max_k", 1) != 0;
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const auto [values, indices] =
-        at::sort(x, /*stable=*/true, normal_axis(axis, x.dim()), largest);
-    out[0].tensor = values.narrow(axis, 0, count);
-    if (out.size() > 1) out[1].tensor = indices.narrow(axis, 0, count).to(at::kInt);
+    const Best found = best(x, count, normal_axis(axis, x.dim()), largest);
+    out[0].tensor = found.values;
+    if (out.size() > 1) out[1].tensor = found.indices.to(at::kInt);
   };
 }
 
