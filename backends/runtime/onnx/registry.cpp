@@ -18,8 +18,8 @@ const KernelRegistry& onnx_kernels() {
           onnx::loss_kernels,        onnx::matmul_kernels,    onnx::normalization_kernels,
           onnx::pooling_kernels,     onnx::quantized_kernels, onnx::quantized_fused_kernels,
           onnx::random_kernels,      onnx::recurrent_kernels, onnx::reduction_kernels,
-          onnx::resize_kernels,      onnx::sequence_kernels,  onnx::shape_kernels,
-          onnx::signal_kernels,      onnx::training_kernels}) {
+          onnx::region_kernels,      onnx::resize_kernels,    onnx::sequence_kernels,
+          onnx::shape_kernels,       onnx::signal_kernels,    onnx::training_kernels}) {
       for (const KernelRow& row : table()) made.add(row.type, row.make);
     }
     return made;

@@ -25,6 +25,7 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> recurrent_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
+[[nodiscard]] std::span<const KernelRow> region_kernels();
 [[nodiscard]] std::span<const KernelRow> resize_kernels();
 [[nodiscard]] std::span<const KernelRow> sequence_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
