@@ -95,6 +95,7 @@ constexpr Known kKnown[] = {
     {"Max Mean Min SequenceConstruct Sum", kAnyNumber, ""},
     {"MaxPool", 1, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides"},
     {"MaxUnpool", 3, "kernel_shape pads strides"},
+    {"MelWeightMatrix", 5, "output_datatype"},
     {"MeanVarianceNormalization", 1, "across_channels=0 axes normalize_variance=1"},
     {"Mod", 2, "fmod"},
     {"Multinomial", 1, "dtype sample_size seed"},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/tensors.h"
@@ -107,10 +108,70 @@ Kernel make_window(const KernelRequest& request) {
   };
 }
 
+double mel_of(double hertz) {
+  return 2595 * std::log10(1 + hertz / 700);
+}
+double hertz_of(double mel) {
+  return 700 * (std::pow(10, mel / 2595) - 1);
+}
+
+/// Triangles, in the rows of a spectrum, whose corners lie `edges` apart: [rows, triangles].
+Tensor triangles(const Ints& edges, std::int64_t rows) {
+  const auto count = static_cast<std::int64_t>(edges.size()) - 2;
+  const Tensor weights = at::zeros({rows, count}, at::kDouble);
+  auto share = weights.accessor<double, 2>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t* const edge = &edges[static_cast<std::size_t>(i)];
+    const std::int64_t up = edge[1] - edge[0], down = edge[2] - edge[1];
+    for (std::int64_t row = edge[0]; row < edge[1]; ++row) {
+      share[row][i] = static_cast<double>(row - edge[0]) / static_cast<double>(up);
+    }
+    share[edge[1]][i] = 1;
+    for (std::int64_t row = edge[1]; row < edge[2]; ++row) {
+      share[row][i] = static_cast<double>(edge[2] - row) / static_cast<double>(down);
+    }
+  }
+  return weights;
+}
+
+// Inputs: the number of triangles, the length of the transform, samples per second, the least and the largest frequency
+// in Hz.
+Kernel make_mel_weights(const KernelRequest& request) {
+  constexpr std::int64_t kFloat = 1;
+  const at::ScalarType type =
+      scalar_type(dtype_of_number(int_attribute(request.instruction, "output_datatype", kFloat)));
+  return [type](KernelContext& context, Inputs in, Outputs out) {
+    const auto number = [&](std::size_t i) { return tensor_at(in, i).item<double>(); };
+    const auto count = tensor_at(in, 0).item<std::int64_t>();
+    const auto length = tensor_at(in, 1).item<std::int64_t>();
+    const double rate = number(2), low = mel_of(number(3)), high = mel_of(number(4));
+    if (count < 1 || length < 1 || !(rate > 0) || !(low >= 0) || !(high >= low)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("there are no mel weights of ", count, " bands from ", number(3), " to ",
+                      number(4), " Hz, of ", length, " samples at ", rate, " per second"));
+    }
+    const std::int64_t rows = length / 2 + 1;
+    Ints edges;
+    for (std::int64_t i = 0; i < count + 2; ++i) {
+      const double mel =
+          low + static_cast<double>(i) * (high - low) / static_cast<double>(count + 2);
+      const double edge = std::floor(static_cast<double>(length + 1) * hertz_of(mel) / rate);
+      // The last is where a triangle ends, the others are rows.
+      if (!(edge < static_cast<double>(i <= count ? rows : rows + 1))) {
+        throw Error(ErrorCode::invalid_argument,
+                    cat("mel weights up to ", number(4), " Hz need more than ", rate,
+                        " samples per second"));
+      }
+      edges.push_back(static_cast<std::int64_t>(edge));
+    }
+    out[0].tensor = triangles(edges, rows).to(type).to(context.device);
+  };
+}
+
 constexpr KernelRow kKernels[] = {
     {"BlackmanWindow", make_window<kBlackman>}, {"DFT", make_fourier},
     {"HammingWindow", make_window<kHamming>},   {"HannWindow", make_window<kHann>},
-    {"STFT", make_short_time_fourier},
+    {"MelWeightMatrix", make_mel_weights},      {"STFT", make_short_time_fourier},
 };
 
 }  // namespace

@@ -29,7 +29,6 @@ fs::path onnx_test_data() {
 // Op types of these tests without a kernel. One that gets a kernel must leave the list; one that
 // loses it, or a new one, fails the test.
 const std::set<std::string> kUnsupportedOps = {
-    "MelWeightMatrix",
     "StringNormalizer",
     "TfIdfVectorizer",
     "ai.onnx.preview.training.Adagrad",

@@ -65,6 +65,7 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
   const std::string update = reals("u", "[1]", "9");
   const std::string weights = reals("w", "[1,3,1]", "1, 1, 1") + reals("r", "[1,3,1]", "1, 1, 1");
   const std::string region = reals("r", "[1,4]", "0, 0, 1, 1");
+  const std::string bands = ints("n", "", "8") + ints("d", "", "32") + ints("s", "", "16000");
   const std::vector<Case> cases = {
       {ints("i", "[1,2]", "4, -5") + update + "y = ScatterND(x, i, u)",
        {4, 4},
@@ -145,6 +146,12 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
        {1, 2, 2, 2},
        "2 heads of queries"},
       {"y = Attention(x, x, x)", {1, 2, 4, 1, 1}, "not divisible by 0 heads"},
+      {bands + "h = Constant<value = float {20000}>() y = MelWeightMatrix(n, d, s, x, h)",
+       {},
+       "mel weights up to 20000 Hz need more than 16000 samples per second"},
+      {bands + "y = MelWeightMatrix(n, d, s, s, x)",
+       {},
+       "no mel weights of 8 bands from 16000 to 1 Hz"},
   };
   check_refused(cases);
 }
