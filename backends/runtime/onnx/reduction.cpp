@@ -38,8 +38,10 @@ Tensor sum(const Tensor& x, const Ints& axes, bool keep) {
   return at::sum(x, axes, keep, x.scalar_type());
 }
 
-// ATen's mean of integers is refused; ONNX's is the truncated quotient.
+// ATen's mean of integers is refused; ONNX's is the truncated quotient. The mean of nothing is ONNX Runtime's: ONNX leaves
+// it open, and empty bags of embeddings have it.
 Tensor mean(const Tensor& x, const Ints& axes, bool keep) {
+  if (x.numel() == 0) return sum(x, axes, keep);
   if (at::isFloatingType(x.scalar_type())) return at::mean(x, axes, keep);
   return at::mean(x.to(at::kDouble), axes, keep).to(x.scalar_type());
 }

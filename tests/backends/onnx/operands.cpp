@@ -215,6 +215,16 @@ TEST_CASE("rows of 4 bits a number are gathered from tensors of such a type as f
   }
 }
 
+TEST_CASE("the mean of nothing is 0, as ONNX Runtime has it for bags without words") {
+  const auto y = computed(
+      "g (float[2, 0] x) => (float[2, 1] y) { a = Constant<value = int64[1] {1}>() y = "
+      "ReduceMean(x, a) }",
+      ones({2, 0}));
+  onnx::TensorProto zeros = ones({2, 1});
+  for (const int i : {0, 1}) zeros.set_float_data(i, 0);
+  CHECK(difference(value_of(zeros), y, {}) == "");
+}
+
 TEST_CASE("indices count from the end in every dimension") {
   const auto y = computed(graph_of(ints("i", "[2,2]", "-1, 0, 1, -2") + reals("u", "[2]", "5, 6") +
                                        "y = ScatterND(x, i, u)",
