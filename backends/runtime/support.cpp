@@ -113,8 +113,13 @@ Kernel widened(Kernel kernel,
 Kernel KernelRegistry::make(const KernelRequest& request) const {
   const KernelMaker maker = find(request.instruction.type);
   if (maker == nullptr) {
+    const std::string& type = request.instruction.type;
+    const bool is_blocked = type.starts_with("com.microsoft.nchwc.");
     throw Error(ErrorCode::unsupported,
-                "there is no kernel for ops of type " + request.instruction.type);
+                "there is no kernel for ops of type " + type +
+                    (is_blocked ? ", which ONNX Runtime makes for one kind of processor; save the "
+                                  "model at its level ORT_ENABLE_EXTENDED"
+                                : ""));
   }
   return finish_(request, maker(request));
 }

@@ -7,6 +7,7 @@
 #include "runtime/onnx/kernels.h"
 #include "runtime/onnx/known.h"
 #include "runtime/tf/kernels.h"
+#include "support/expect_error.h"
 
 namespace berth::runtime {
 namespace {
@@ -62,6 +63,21 @@ TEST_CASE("every op that has a kernel has a rule for its work, or says why it ha
       CHECK_MESSAGE((op->has_work || !op->no_work_because.empty()), type);
     }
   }
+}
+
+TEST_CASE(
+    "a layout of one kind of processor is refused with the level that models are saved without it "
+    "at") {
+  Program program;
+  Instruction instruction;
+  instruction.type = "com.microsoft.nchwc.Conv";
+  test::expect_error(
+      ErrorCode::unsupported,
+      {"no kernel for ops of type com.microsoft.nchwc.Conv, which",
+       "save the model at its level ORT_ENABLE_EXTENDED"},
+      [&] {
+        static_cast<void>(onnx_kernels().make({program, instruction, onnx_kernels()}));
+      });
 }
 
 }  // namespace
