@@ -36,7 +36,7 @@ template <class T>
   for (std::int64_t i = 0; i < count; ++i) to[i] = saturated<T>(x[i], target);
 }
 template <class T>
-[[gnu::always_inline]] inline void each_sum(const float* sums, double factor, double summand,
+[[gnu::always_inline]] inline void each_sum(const std::int32_t* sums, double factor, double summand,
                                             Target target, std::int64_t count, T* to) {
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] =
@@ -44,7 +44,7 @@ template <class T>
   }
 }
 template <class T>
-[[gnu::always_inline]] inline void each_sum(const float* sums, const double* factors,
+[[gnu::always_inline]] inline void each_sum(const std::int32_t* sums, const double* factors,
                                             const double* summands, Target target,
                                             std::int64_t count, T* to) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -68,20 +68,20 @@ BERTH_EVERY_MACHINE void bytes(const float* x, Target target, std::int64_t n, U8
 BERTH_EVERY_MACHINE void bytes(const float* x, Target target, std::int64_t n, I8* to) {
   each_byte(x, target, n, to);
 }
-BERTH_EVERY_MACHINE void bytes_of_sums(const float* sums, double factor, double summand,
+BERTH_EVERY_MACHINE void bytes_of_sums(const std::int32_t* sums, double factor, double summand,
                                        Target target, std::int64_t n, U8* to) {
   each_sum(sums, factor, summand, target, n, to);
 }
-BERTH_EVERY_MACHINE void bytes_of_sums(const float* sums, double factor, double summand,
+BERTH_EVERY_MACHINE void bytes_of_sums(const std::int32_t* sums, double factor, double summand,
                                        Target target, std::int64_t n, I8* to) {
   each_sum(sums, factor, summand, target, n, to);
 }
-BERTH_EVERY_MACHINE void bytes_of_sums(const float* sums, const double* factors,
+BERTH_EVERY_MACHINE void bytes_of_sums(const std::int32_t* sums, const double* factors,
                                        const double* summands, Target target, std::int64_t n,
                                        U8* to) {
   each_sum(sums, factors, summands, target, n, to);
 }
-BERTH_EVERY_MACHINE void bytes_of_sums(const float* sums, const double* factors,
+BERTH_EVERY_MACHINE void bytes_of_sums(const std::int32_t* sums, const double* factors,
                                        const double* summands, Target target, std::int64_t n,
                                        I8* to) {
   each_sum(sums, factors, summands, target, n, to);
@@ -122,12 +122,12 @@ struct Channels {
 };
 
 template <class T>
-void requantize(const Channels& c, const float* sums, Target target, T* to) {
+void requantize(const Channels& c, const std::int32_t* sums, Target target, T* to) {
   const std::int64_t row_size = c.channels * c.count;
   in_parallel(0, c.rows, std::max<std::int64_t>(1, kGrain / row_size),
               [&](std::int64_t begin, std::int64_t end) {
                 for (std::int64_t row = begin; row < end; ++row) {
-                  const float* const from = sums + row * row_size;
+                  const std::int32_t* const from = sums + row * row_size;
                   T* const made = to + row * row_size;
                   if (c.count == 1) {
                     bytes_of_sums(from, c.factors.data(), c.summands.data(), target, c.channels,
@@ -194,7 +194,7 @@ Tensor quantized_bytes(const Tensor& x, const Tensor& scale, const Tensor& zero,
 
 Tensor requantized_bytes(const Tensor& sums, const Rescaling& real, const Tensor& scale,
                          const Tensor& zero, at::ScalarType type) {
-  if (!is_byte(type) || sums.scalar_type() != at::kFloat || !is_dense(sums) ||
+  if (!is_byte(type) || sums.scalar_type() != at::kInt || !is_dense(sums) ||
       sums.dim() <= real.axis || sums.numel() == 0 || !is_one_on_host(scale) ||
       !is_one_on_host(zero)) {
     return {};
@@ -211,7 +211,7 @@ Tensor requantized_bytes(const Tensor& sums, const Rescaling& real, const Tensor
     if (numbers->size() == 1) numbers->resize(count, numbers->front());
   }
   const Tensor y = at::empty_like(sums, sums.options().dtype(type));
-  const float* const from = sums.data_ptr<float>();
+  const std::int32_t* const from = sums.data_ptr<std::int32_t>();
   const Target target{number_of(scale), number_of(zero)};
   for_type(type, [&]<class T>(T*) { requantize(*channels, from, target, y.data_ptr<T>()); });
   return y;

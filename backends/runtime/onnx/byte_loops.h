@@ -20,7 +20,7 @@ struct Rescaling {
   Tensor summand;     ///< or undefined
   std::int64_t axis;  ///< of the sums; along others neither differs, in most models
 };
-/// quantized_bytes of the real numbers, rounded to f32. Undefined, too, where those differ along other axes.
+/// quantized_bytes of the real numbers of sums in i32, rounded to f32. Undefined, too, where those differ along other axes.
 [[nodiscard]] Tensor requantized_bytes(const Tensor& sums, const Rescaling& real,
                                        const Tensor& scale, const Tensor& zero,
                                        at::ScalarType type);

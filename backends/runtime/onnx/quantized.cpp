@@ -170,8 +170,7 @@ Tensor per_row(const Tensor& zero) {
 Kernel make_matmul_integer(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = whole_product({tensor_at(in, 0), per_row(optional_at(in, 2))},
-                                  {tensor_at(in, 1), optional_at(in, 3)})
-                        .to(at::kInt);
+                                  {tensor_at(in, 1), optional_at(in, 3)});
   };
 }
 
@@ -192,26 +191,27 @@ Tensor weight_zero(const Tensor& zero, const Tensor& weight) {
   return zero.defined() ? along(zero, weight, 0, 0) : zero;
 }
 
+WholeConvolution whole_convolution(const KernelRequest& request) {
+  return {request.registry.find("Conv")(request), window_attributes(request.instruction),
+          groups_of(request.instruction)};
+}
+
 Kernel make_conv_integer(const KernelRequest& request) {
-  const Kernel conv = request.registry.find("Conv")(request);
-  const std::int64_t groups = groups_of(request.instruction);
-  return [conv, groups](KernelContext& context, Inputs in, Outputs out) {
+  return [conv = whole_convolution(request)](KernelContext& context, Inputs in, Outputs out) {
     const Tensor& weight = tensor_at(in, 1);
-    out[0].tensor = whole_convolution(conv, context, {tensor_at(in, 0), optional_at(in, 2)},
-                                      {weight, weight_zero(optional_at(in, 3), weight)}, groups)
-                        .to(at::kInt);
+    out[0].tensor = conv.of(context, {tensor_at(in, 0), optional_at(in, 2)},
+                            {weight, weight_zero(optional_at(in, 3), weight)});
   };
 }
 
 Kernel make_qlinear_conv(const KernelRequest& request) {
-  const Kernel conv = request.registry.find("Conv")(request);
   const DType dtype = quantized_type(request, 7);
   check_quantized(dtype);
-  const std::int64_t groups = groups_of(request.instruction);
-  return [conv, dtype, groups](KernelContext& context, Inputs in, Outputs out) {
+  return [conv = whole_convolution(request), dtype](KernelContext& context, Inputs in,
+                                                    Outputs out) {
     const Tensor& weight = tensor_at(in, 3);
-    const Tensor sums = whole_convolution(conv, context, {tensor_at(in, 0), tensor_at(in, 2)},
-                                          {weight, weight_zero(tensor_at(in, 5), weight)}, groups);
+    const Tensor sums = conv.of(context, {tensor_at(in, 0), tensor_at(in, 2)},
+                                {weight, weight_zero(tensor_at(in, 5), weight)});
     const Tensor bias = has(in, 8) ? along(tensor_at(in, 8), sums, 1, 0).to(at::kDouble) : Tensor();
     const Tensor scale = at::mul(tensor_at(in, 1).to(at::kDouble),
                                  along(tensor_at(in, 4), sums, 1, 0).to(at::kDouble));

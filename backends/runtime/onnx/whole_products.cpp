@@ -3,176 +3,346 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "runtime/every_machine.h"
 #include "runtime/onnx/byte_loops.h"
+#include "runtime/onnx/whole_tiles.h"
 #include "runtime/parallel.h"
-#include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
 
-// Whole numbers up to 2^24 are exact in f32, in sums of any order. A number of 8 bits is at most 255 from its zero point.
-constexpr float kMost = 0x1p24F / 255;  // of the magnitudes that one sum multiplies such numbers by
+using U8 = std::uint8_t;
+using I8 = std::int8_t;
 
 bool has_bytes(const Tensor& x) {
-  return x.is_cpu() && (x.scalar_type() == at::kByte || x.scalar_type() == at::kChar);
+  return x.is_cpu() && (x.scalar_type() == at::kByte || x.scalar_type() == at::kChar) &&
+         x.numel() > 0;
+}
+/// Calls with_numbers(the contiguous tensor's numbers).
+template <class WithNumbers>
+void with_bytes(const Tensor& x, const WithNumbers& with_numbers) {
+  x.scalar_type() == at::kByte ? with_numbers(x.data_ptr<U8>()) : with_numbers(x.data_ptr<I8>());
 }
 
 Tensor centred(const Quantized& x, at::ScalarType type) {
   const Tensor wide = x.values.to(type);
   return x.zero.defined() ? at::sub(wide, x.zero.to(type)) : wide;
 }
-Tensor centred_bytes(const Quantized& x) {
-  const Tensor bytes = dequantized_bytes(x.values, at::ones({}), x.zero);
-  return bytes.defined() ? bytes : centred(x, at::kFloat);
+/// Sums in f64, of which i32 holds what ONNX says.
+Tensor whole(const Tensor& sums) {
+  return sums.to(at::kLong).to(at::kInt);
 }
 
-/// How many sums are now too large.
-BERTH_EVERY_MACHINE std::int64_t add_magnitudes(const float* x, std::int64_t count, float* sums) {
-  std::int32_t over = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sums[i] += std::abs(x[i]);
-    over += sums[i] > kMost ? 1 : 0;
+// --- loops -----------------------------------------------------------------------------------------
+
+template <class T>
+[[gnu::always_inline]] inline void widen_each(const T* x, std::int32_t zero, std::int64_t count,
+                                              std::int16_t* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::int16_t>(x[i] - zero);
+}
+BERTH_EVERY_MACHINE void widen(const U8* x, std::int32_t zero, std::int64_t n, std::int16_t* to) {
+  widen_each(x, zero, n, to);
+}
+BERTH_EVERY_MACHINE void widen(const I8* x, std::int32_t zero, std::int64_t n, std::int16_t* to) {
+  widen_each(x, zero, n, to);
+}
+
+/// Columns that follow each other, of terms at these places, in pairs of terms. `count` is even.
+template <class T>
+[[gnu::always_inline]] inline void interleave_each(const T* from, const std::int64_t* places,
+                                                   std::size_t count, std::int16_t* to) {
+  for (std::size_t k = 0; k < count; k += 2) {
+    const T *const first = from + places[k], *const second = from + places[k + 1];
+    for (std::int64_t i = 0; i < kTileColumns; ++i) {
+      to[2 * i] = first[i];
+      to[2 * i + 1] = second[i];
+    }
+    to += 2 * kTileColumns;
   }
-  return over;
+}
+BERTH_EVERY_MACHINE void interleave(const U8* from, const std::int64_t* places, std::size_t count,
+                                    std::int16_t* to) {
+  interleave_each(from, places, count, to);
+}
+BERTH_EVERY_MACHINE void interleave(const I8* from, const std::int64_t* places, std::size_t count,
+                                    std::int16_t* to) {
+  interleave_each(from, places, count, to);
+}
+BERTH_EVERY_MACHINE void interleave(const std::int16_t* from, const std::int64_t* places,
+                                    std::size_t count, std::int16_t* to) {
+  interleave_each(from, places, count, to);
 }
 
-/// The ends of parts of the rows of `factors`, in each of which no column's magnitudes sum up to more than kMost. Empty where
-/// a single row holds more.
-Ints exact_parts(const Tensor& factors) {
-  const std::int64_t rows = factors.size(0), columns = factors.size(1);
-  const Tensor ordered = factors.contiguous();
-  const float* const numbers = ordered.data_ptr<float>();
-  std::vector<float> sums(static_cast<std::size_t>(columns));
-  const auto add = [&](std::int64_t row) {
-    return add_magnitudes(numbers + row * columns, columns, sums.data()) == 0;
-  };
-  Ints ends;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (add(row)) continue;
-    ends.push_back(row);
-    std::ranges::fill(sums, 0.0F);
-    if (!add(row)) return {};
-  }
-  ends.push_back(rows);
-  return ends;
-}
-
-/// The sum of part(first, count) over all parts.
-template <class Part>
-Tensor sum_of_parts(const Ints& ends, const Part& part) {
-  Tensor sum = part(0, ends.front());
-  for (std::size_t i = 1; i < ends.size(); ++i) {
-    if (i == 1) sum = sum.to(at::kDouble);
-    sum.add_(part(ends[i - 1], ends[i] - ends[i - 1]));
-  }
-  return sum;
-}
-
-// Unsigned: sums of more than 2^31 wrap around, as ONNX Runtime's do.
+// Unsigned: what does not fit wraps around.
 using Sum = std::uint32_t;
 constexpr std::int64_t kRowsAtOnce = 4;
 template <class T>
 [[gnu::always_inline]] inline void add_each(const T* rows, std::int64_t stride,
-                                            const std::int32_t* factors, std::int64_t count,
+                                            const std::int16_t* factors, std::int64_t count,
                                             Sum* sums) {
-  const auto term = [&](std::int64_t row, std::int64_t i) {
-    return static_cast<Sum>(factors[row] * static_cast<std::int32_t>(rows[row * stride + i]));
-  };
   for (std::int64_t i = 0; i < count; ++i) {
-    sums[i] += term(0, i) + term(1, i) + term(2, i) + term(3, i);
+    std::int32_t sum = 0;
+    for (std::int64_t row = 0; row < kRowsAtOnce; ++row) {
+      sum += factors[row] * rows[row * stride + i];
+    }
+    sums[i] += static_cast<Sum>(sum);
   }
 }
 /// kRowsAtOnce rows, each by its factor.
-BERTH_EVERY_MACHINE void add_rows(const std::uint8_t* rows, std::int64_t stride,
-                                  const std::int32_t* factors, std::int64_t count, Sum* sums) {
+BERTH_EVERY_MACHINE void add_rows(const U8* rows, std::int64_t stride, const std::int16_t* factors,
+                                  std::int64_t count, Sum* sums) {
   add_each(rows, stride, factors, count, sums);
 }
-BERTH_EVERY_MACHINE void add_rows(const std::int8_t* rows, std::int64_t stride,
-                                  const std::int32_t* factors, std::int64_t count, Sum* sums) {
+BERTH_EVERY_MACHINE void add_rows(const I8* rows, std::int64_t stride, const std::int16_t* factors,
+                                  std::int64_t count, Sum* sums) {
   add_each(rows, stride, factors, count, sums);
 }
 
+// --- products --------------------------------------------------------------------------------------
+
+/// Rows of numbers less their zero points, one for all or one for each row, with a 0 behind an odd number of terms.
+/// Undefined for other zero points.
+Tensor widened_rows(const Tensor& rows, const Tensor& zero) {
+  const std::int64_t count = rows.size(0), terms = rows.size(1), even = (terms + 1) / 2 * 2;
+  const Ints zeros = zero.defined() ? ints_of(zero) : Ints{0};
+  const auto is_one = zeros.size() == 1;
+  if (!is_one && static_cast<std::int64_t>(zeros.size()) != count) return {};
+  const Tensor made = at::empty({count, even}, rows.options().dtype(at::kShort));
+  std::int16_t* const to = made.data_ptr<std::int16_t>();
+  with_bytes(rows, [&](const auto* numbers) {
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::int64_t of_row = zeros[is_one ? 0 : static_cast<std::size_t>(row)];
+      widen(numbers + row * terms, static_cast<std::int32_t>(of_row), terms, to + row * even);
+      if (even != terms) to[row * even + terms] = 0;
+    }
+  });
+  return made;
+}
+
+/// A single row by a matrix, which is read once, as it is.
 template <class T>
-void multiply(const Tensor& a, const Tensor& b, const Tensor& y) {
-  const std::int64_t terms = b.size(0), columns = b.size(1),
-                     whole = terms / kRowsAtOnce * kRowsAtOnce;
+void multiply_row(const std::int16_t* factors, const T* matrix, std::int64_t terms,
+                  std::int64_t columns, Sum* y) {
   constexpr std::int64_t kProducts = 1 << 16;  // of a thread, at least
+  const std::int64_t whole = terms / kRowsAtOnce * kRowsAtOnce;
   in_parallel(0, columns, std::max<std::int64_t>(64, kProducts / terms),
               [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t row = 0; row < a.size(0); ++row) {
-                  const std::int32_t* const factors = a.data_ptr<std::int32_t>() + row * terms;
-                  Sum* const sums =
-                      reinterpret_cast<Sum*>(y.data_ptr<std::int32_t>()) + row * columns + begin;
-                  const T* const numbers = b.data_ptr<T>() + begin;
-                  for (std::int64_t k = 0; k < whole; k += kRowsAtOnce) {
-                    add_rows(numbers + k * columns, columns, factors + k, end - begin, sums);
-                  }
-                  for (std::int64_t k = whole; k < terms; ++k) {
-                    for (std::int64_t i = 0; i < end - begin; ++i) {
-                      sums[i] += static_cast<Sum>(
-                          factors[k] * static_cast<std::int32_t>(numbers[k * columns + i]));
-                    }
+                Sum* const sums = y + begin;
+                std::fill(sums, y + end, 0);
+                for (std::int64_t k = 0; k < whole; k += kRowsAtOnce) {
+                  add_rows(matrix + k * columns + begin, columns, factors + k, end - begin, sums);
+                }
+                for (std::int64_t k = whole; k < terms; ++k) {
+                  for (std::int64_t i = 0; i < end - begin; ++i) {
+                    sums[i] += static_cast<Sum>(factors[k] * matrix[k * columns + begin + i]);
                   }
                 }
               });
 }
 
-/// A product of few rows, from the bytes of b: in f32 it would be written and read again for them.
-Tensor product_of_few(const Quantized& a, const Quantized& b) {
-  const Tensor rows = centred(a, at::kInt).reshape({-1, b.values.size(0)}).contiguous();
+/// Places of terms that lie `stride` apart. Behind an odd number follows one that a 0 is multiplied by.
+Ints places_of(std::int64_t terms, std::int64_t stride) {
+  Ints places;
+  for (std::int64_t k = 0; k < terms; ++k) places.push_back(k * stride);
+  if (terms % 2 != 0) places.push_back(places.back());
+  return places;
+}
+
+/// `matrix` [terms, columns].
+template <class T>
+PackColumns packing_of(const T* matrix, std::int64_t terms, std::int64_t columns) {
+  // The last columns, since reading a whole tile would pass the end.
+  const std::int64_t whole = columns / kTileColumns * kTileColumns;
+  std::vector<T> last(static_cast<std::size_t>(terms * kTileColumns));
+  for (std::int64_t k = 0; k < terms && whole < columns; ++k) {
+    std::copy_n(matrix + k * columns + whole, columns - whole, last.begin() + k * kTileColumns);
+  }
+  return [matrix, whole, last = std::move(last), places = places_of(terms, columns),
+          last_places = places_of(terms, kTileColumns)](std::int64_t first, std::int16_t* to) {
+    if (first < whole) {
+      interleave(matrix + first, places.data(), places.size(), to);
+    } else {
+      interleave(last.data(), last_places.data(), last_places.size(), to);
+    }
+  };
+}
+
+/// a [rows, terms] times b [terms, columns], of bytes. Undefined for zero points of a that are no row's, and where BLAS is
+/// faster.
+Tensor product_of_bytes(const Quantized& a, const Quantized& b) {
+  const std::int64_t terms = b.values.size(0), columns = b.values.size(1);
+  const Tensor rows = widened_rows(a.values.reshape({-1, terms}).contiguous(), a.zero);
+  if (!rows.defined()) return {};
   const Tensor matrix = b.values.contiguous();
-  const Tensor y = at::zeros({rows.size(0), matrix.size(1)}, rows.options());
-  matrix.scalar_type() == at::kByte ? multiply<std::uint8_t>(rows, matrix, y)
-                                    : multiply<std::int8_t>(rows, matrix, y);
-  Ints shape = a.values.sizes().vec();
-  shape.back() = matrix.size(1);
-  if (!b.zero.defined()) return y.reshape(shape);
+  const Tensor y = at::empty({rows.size(0), columns}, rows.options().dtype(at::kInt));
+  const std::int16_t* const from = rows.data_ptr<std::int16_t>();
+  std::int32_t* const to = y.data_ptr<std::int32_t>();
+  bool is_done = true;
+  with_bytes(matrix, [&](const auto* numbers) {
+    if (rows.size(0) == 1) {
+      multiply_row(from, numbers, terms, columns, reinterpret_cast<Sum*>(to));
+      return;
+    }
+    is_done = multiply_wholes(from, rows.size(0), rows.size(1), columns,
+                              packing_of(numbers, terms, columns), to);
+  });
+  if (!is_done) return {};
+  const bool is_centred =
+      !b.zero.defined() || (b.zero.numel() == 1 && b.zero.item<std::int64_t>() == 0);
+  if (is_centred) return y;
   const Tensor sums = at::sum(rows, {1}, /*keepdim=*/true, at::kInt);
-  return at::sub(y, at::mul(sums, b.zero.to(at::kInt))).reshape(shape);
+  return at::sub(y, at::mul(sums, b.zero.to(at::kInt)));
+}
+
+// --- convolutions ----------------------------------------------------------------------------------
+
+/// Images [channels, height, width] with their margins, and how windows lie in them.
+struct Margined {
+  std::int64_t channels, height, width;
+  const Windows& windows;
+
+  Margined(at::IntArrayRef images, const Windows& their_windows)
+      : channels(images[1]),
+        height(images[2] + their_windows.before[0] + their_windows.after[0]),
+        width(images[3] + their_windows.before[1] + their_windows.after[1]),
+        windows(their_windows) {}
+
+  /// Margins are none that take away, and no window passes them.
+  [[nodiscard]] bool holds_all() const {
+    const auto holds = [&](std::size_t axis, std::int64_t size) {
+      return windows.before[axis] >= 0 && windows.after[axis] >= 0 && windows.dilations[axis] > 0 &&
+             windows.counts[axis] > 0 &&
+             (windows.counts[axis] - 1) * windows.strides[axis] +
+                     (windows.kernel[axis] - 1) * windows.dilations[axis] <
+                 size;
+    };
+    return holds(0, height) && holds(1, width);
+  }
+
+  /// Places that a window reads, from its first one, in the order of a filter. Behind an odd number as in places_of.
+  [[nodiscard]] Ints taps() const {
+    Ints places;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t i = 0; i < windows.kernel[0]; ++i) {
+        for (std::int64_t j = 0; j < windows.kernel[1]; ++j) {
+          places.push_back((c * height + i * windows.dilations[0]) * width +
+                           j * windows.dilations[1]);
+        }
+      }
+    }
+    if (places.size() % 2 != 0) places.push_back(places.back());
+    return places;
+  }
+  /// Its first place.
+  [[nodiscard]] std::int64_t window(std::int64_t number) const {
+    return number / windows.counts[1] * windows.strides[0] * width +
+           number % windows.counts[1] * windows.strides[1];
+  }
+};
+
+void pack_windows(const std::int16_t* image, const Margined& margined, const Ints& taps,
+                  std::int64_t first, std::int16_t* to) {
+  std::array<std::int64_t, kTileColumns> begins;
+  const std::int64_t last = margined.windows.counts[0] * margined.windows.counts[1] - 1;
+  for (std::int64_t i = 0; i < kTileColumns; ++i) {
+    begins[static_cast<std::size_t>(i)] = margined.window(std::min(first + i, last));
+  }
+  const bool follow_each_other =
+      begins.back() - begins.front() == kTileColumns - 1 && first + kTileColumns - 1 <= last;
+  if (follow_each_other) {
+    interleave(image + begins[0], taps.data(), taps.size(), to);
+    return;
+  }
+  for (std::size_t k = 0; k < taps.size(); k += 2) {
+    for (const std::int64_t begin : begins) {
+      *to++ = image[begin + taps[k]];
+      *to++ = image[begin + taps[k + 1]];
+    }
+  }
+}
+
+/// `image` [channels, height, width].
+template <class T>
+void widen_image(const T* image, std::int32_t zero, at::IntArrayRef sizes, const Margined& margined,
+                 std::int16_t* to) {
+  for (std::int64_t row = 0; row < sizes[0] * sizes[1]; ++row) {
+    const std::int64_t into =
+        row / sizes[1] * margined.height + row % sizes[1] + margined.windows.before[0];
+    widen(image + row * sizes[2], zero, sizes[2],
+          to + into * margined.width + margined.windows.before[1]);
+  }
+}
+
+/// Planes of bytes, filters over all channels. Undefined for zero points that are no image's or no filter's, and for windows
+/// that lie elsewhere.
+Tensor convolution_of_bytes(const Quantized& images, const Quantized& weight,
+                            const Windows& windows) {
+  const Tensor filters = widened_rows(weight.values.flatten(1).contiguous(), weight.zero);
+  if (!filters.defined() || (images.zero.defined() && images.zero.numel() != 1)) return {};
+  const std::int32_t zero = images.zero.defined() ? images.zero.item<std::int32_t>() : 0;
+  const Tensor x = images.values.contiguous();
+  const Margined margined(x.sizes(), windows);
+  if (!margined.holds_all()) return {};
+  const Tensor wide = at::zeros({margined.channels, margined.height, margined.width},
+                                x.options().dtype(at::kShort));
+  const Tensor y = at::empty({x.size(0), filters.size(0), windows.counts[0], windows.counts[1]},
+                             x.options().dtype(at::kInt));
+  const Ints taps = margined.taps();
+  const std::int64_t count = windows.counts[0] * windows.counts[1];
+  const auto pack = [&](std::int64_t first, std::int16_t* to) {
+    pack_windows(wide.data_ptr<std::int16_t>(), margined, taps, first, to);
+  };
+  for (std::int64_t i = 0; i < x.size(0); ++i) {
+    with_bytes(x, [&](const auto* numbers) {
+      widen_image(numbers + i * x.stride(0), zero, x.sizes().slice(1), margined,
+                  wide.data_ptr<std::int16_t>());
+    });
+    const bool is_done =
+        multiply_wholes(filters.data_ptr<std::int16_t>(), filters.size(0), filters.size(1), count,
+                        pack, y.data_ptr<std::int32_t>() + i * filters.size(0) * count);
+    if (!is_done) return {};
+  }
+  return y;
+}
+
+/// Whether f32 holds every sum of such a convolution: whole numbers up to 2^24 are exact, in sums of any order. A number of
+/// 8 bits is at most 255 from its zero point.
+bool fits_f32(const Tensor& weight) {
+  return at::abs(weight).flatten(1).sum(-1).max().item<float>() <= 0x1p24F / 255;
 }
 
 }  // namespace
 
 Tensor whole_product(const Quantized& a, const Quantized& b) {
-  const bool is_plain = has_bytes(a.values) && has_bytes(b.values) && a.values.dim() > 0 &&
-                        b.values.dim() == 2 && a.values.size(-1) == b.values.size(0) &&
-                        b.values.size(0) > 0;
-  constexpr std::int64_t kFew = 4;
-  if (is_plain && a.values.numel() <= kFew * a.values.size(-1)) return product_of_few(a, b);
-  if (is_plain) {
-    const Tensor left = centred_bytes(a), right = centred_bytes(b);
-    const Ints ends = exact_parts(right);
-    return sum_of_parts(ends, [&](std::int64_t first, std::int64_t count) {
-      return product(left.narrow(-1, first, count), right.narrow(0, first, count));
-    });
+  if (has_bytes(a.values) && has_bytes(b.values) && a.values.dim() > 0 && b.values.dim() == 2 &&
+      a.values.size(-1) == b.values.size(0)) {
+    const Tensor y = product_of_bytes(a, b);
+    Ints shape = a.values.sizes().vec();
+    shape.back() = b.values.size(1);
+    if (y.defined()) return y.reshape(shape);
   }
-  return at::matmul(centred(a, at::kDouble), centred(b, at::kDouble));
+  return whole(at::matmul(centred(a, at::kDouble), centred(b, at::kDouble)));
 }
 
-Tensor whole_convolution(const Kernel& convolution, KernelContext& context, const Quantized& images,
-                         const Quantized& weight, std::int64_t groups) {
-  const auto result = [&](const Tensor& x, const Tensor& w) {
-    const Value inputs[] = {{x, nullptr}, {w, nullptr}};
+Tensor WholeConvolution::of(KernelContext& context, const Quantized& images,
+                            const Quantized& weight) const {
+  const Tensor &x = images.values, &w = weight.values;
+  const bool are_bytes = has_bytes(x) && has_bytes(w) && x.dim() == w.dim() && x.dim() > 2;
+  if (are_bytes && groups == 1 && x.dim() == 4 && x.size(1) == w.size(1)) {
+    const Tensor y = convolution_of_bytes(
+        images, weight, windows_over(windows, w.sizes().slice(2).vec(), x.sizes().slice(2)));
+    if (y.defined()) return y;
+  }
+  const auto result = [&](at::ScalarType type) {
+    const Value inputs[] = {{centred(images, type), nullptr}, {centred(weight, type), nullptr}};
     Value output;
-    convolution(context, inputs, std::span(&output, 1));
+    plain(context, inputs, std::span(&output, 1));
     return output.tensor;
   };
-  if (has_bytes(images.values) && has_bytes(weight.values) && weight.values.dim() > 2 &&
-      weight.values.numel() > 0) {
-    const Tensor x = centred_bytes(images), w = centred_bytes(weight);
-    // Channels that are read by filters.
-    const Ints ends = exact_parts(at::abs(w).flatten(2).sum(-1).t());
-    if (ends.size() == 1) return result(x, w);
-    if (!ends.empty() && groups == 1) {
-      return sum_of_parts(ends, [&](std::int64_t first, std::int64_t count) {
-        return result(x.narrow(1, first, count), w.narrow(1, first, count));
-      });
-    }
-  }
-  return result(centred(images, at::kDouble), centred(weight, at::kDouble));
+  const bool is_exact = are_bytes && fits_f32(centred(weight, at::kFloat));
+  return whole(result(is_exact ? at::kFloat : at::kDouble));
 }
 
 }  // namespace berth::runtime::onnx

@@ -1,7 +1,8 @@
-// Sums of products of quantized numbers, exact, in i32, f32 or f64.
+// Sums of products of quantized numbers, exact, in i32; sums of more than 2^31 wrap around where all numbers have 8 bits.
 #pragma once
 
 #include "runtime/onnx/support.h"
+#include "runtime/onnx/windows.h"
 
 namespace berth::runtime::onnx {
 
@@ -14,9 +15,14 @@ struct Quantized {
 /// at::matmul of what both stand for without their scales.
 [[nodiscard]] Tensor whole_product(const Quantized& a, const Quantized& b);
 
-/// The result of `convolution`, a kernel of Conv with this many groups, for such images and weights.
-[[nodiscard]] Tensor whole_convolution(const Kernel& convolution, KernelContext& context,
-                                       const Quantized& images, const Quantized& weight,
-                                       std::int64_t groups);
+struct WholeConvolution {
+  Kernel plain;  ///< a kernel of Conv with the same attributes
+  WindowAttributes windows;
+  std::int64_t groups;
+
+  /// The result for such images and weights.
+  [[nodiscard]] Tensor of(KernelContext& context, const Quantized& images,
+                          const Quantized& weight) const;
+};
 
 }  // namespace berth::runtime::onnx

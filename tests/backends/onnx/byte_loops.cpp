@@ -47,7 +47,7 @@ TEST_CASE("sums become bytes as step by step, with a scale for all or for each c
   const at::Tensor step = at::full({}, 3.0F),
                    zero = at::full({}, 100, at::TensorOptions(at::kByte));
   const at::Tensor each = at::tensor({0.5, 2.0, 0.3}, at::kDouble).reshape({1, 3, 1, 1});
-  const at::Tensor in_order = spread_numbers({2, 3, 5, 4});
+  const at::Tensor in_order = spread_numbers({2, 3, 5, 4}).to(at::kInt);
   for (const at::Tensor& sums : {in_order, in_order.contiguous(at::MemoryFormat::ChannelsLast)}) {
     for (const at::Tensor& factor : {each, at::full({}, 0.9, at::kDouble)}) {
       for (const at::Tensor& summand : {at::Tensor(), at::mul(each, 10)}) {

@@ -9,8 +9,8 @@ namespace berth::test {
 namespace {
 
 using runtime::onnx::Quantized;
-using runtime::onnx::whole_convolution;
 using runtime::onnx::whole_product;
+using runtime::onnx::WholeConvolution;
 
 /// All of a type, most of them at an end of its range if `extreme`.
 at::Tensor eight_bits(at::IntArrayRef shape, at::ScalarType type, bool extreme) {
@@ -32,10 +32,10 @@ at::Tensor zero_point(double value, at::ScalarType type) {
 TEST_CASE("products of 8 bits are exact, however many are added up") {
   for (const at::ScalarType type : {at::kByte, at::kChar}) {
     for (const bool extreme : {false, true}) {
-      for (const std::int64_t terms : {1, 60, 300, 5000}) {
+      for (const std::int64_t terms : {1, 61, 300, 5000}) {
         CAPTURE(terms);
         const Quantized a{eight_bits({2, 3, terms}, at::kByte, extreme), zero_point(3, at::kByte)};
-        const Quantized b{eight_bits({terms, 5}, type, extreme),
+        const Quantized b{eight_bits({terms, 37}, type, extreme),
                           type == at::kChar ? at::Tensor() : zero_point(0, type)};
         const at::Tensor wanted = at::matmul(in_f64(a), in_f64(b));
         CHECK(whole_product(a, b).to(at::kDouble).equal(wanted));
@@ -52,28 +52,48 @@ TEST_CASE("products of 8 bits are exact, however many are added up") {
             .equal(at::matmul(in_f64(by_row), in_f64(batches))));
 }
 
+struct ConvolutionCase {
+  std::int64_t groups, channels, width, stride, dilation;
+};
+
 TEST_CASE("convolutions of 8 bits are exact, however many channels they read") {
-  for (const std::int64_t groups : {1, 2}) {
-    const runtime::Kernel convolution = [groups](runtime::KernelContext&, runtime::Inputs in,
-                                                 runtime::Outputs out) {
-      const std::vector<std::int64_t> ones = {1, 1}, zeros = {0, 0};
-      out[0].tensor = at::convolution(in[0].tensor, in[1].tensor, {}, ones, ones, ones,
-                                      /*transposed=*/false, zeros, groups);
+  // Windows that follow each other in memory, and others; an odd number of terms; more than f32 holds.
+  for (const ConvolutionCase& each : {ConvolutionCase{1, 4, 5, 1, 1},
+                                      {1, 200, 5, 1, 1},
+                                      {1, 3, 40, 1, 1},
+                                      {1, 3, 40, 2, 1},
+                                      {1, 5, 9, 1, 2},
+                                      {2, 4, 5, 1, 1},
+                                      {2, 200, 5, 2, 1}}) {
+    CAPTURE(each.groups);
+    CAPTURE(each.channels);
+    CAPTURE(each.width);
+    const std::vector<std::int64_t> strides(2, each.stride), dilations(2, each.dilation),
+        none = {0, 0};
+    const runtime::Kernel plain = [&](runtime::KernelContext&, runtime::Inputs in,
+                                      runtime::Outputs out) {
+      out[0].tensor = at::convolution(at::constant_pad_nd(in[0].tensor, {0, 2, 1, 1}), in[1].tensor,
+                                      {}, strides, none, dilations,
+                                      /*transposed=*/false, none, each.groups);
     };
-    for (const std::int64_t channels : {4, 200}) {
-      CAPTURE(channels);
-      const Quantized images{eight_bits({2, channels, 6, 5}, at::kByte, true),
-                             zero_point(7, at::kByte)};
-      const Quantized weight{eight_bits({6, channels / groups, 3, 3}, at::kChar, true),
-                             at::tensor({0, 1, -1, 5, 0, 0}, at::kChar).reshape({6, 1, 1, 1})};
-      runtime::KernelContext context;
-      runtime::Value expected;
-      const runtime::Value wide[] = {{in_f64(images), nullptr}, {in_f64(weight), nullptr}};
-      convolution(context, wide, std::span(&expected, 1));
-      CHECK(whole_convolution(convolution, context, images, weight, groups)
-                .to(at::kDouble)
-                .equal(expected.tensor));
-    }
+    const Quantized images{eight_bits({2, each.channels, 6, each.width}, at::kByte, true),
+                           zero_point(7, at::kByte)};
+    const Quantized weight{eight_bits({6, each.channels / each.groups, 3, 3}, at::kChar, true),
+                           at::tensor({0, 1, -1, 5, 0, 0}, at::kChar).reshape({6, 1, 1, 1})};
+    runtime::onnx::WindowAttributes windows;
+    windows.strides = strides;
+    windows.dilations = dilations;
+    windows.pads = {1, 0, 1, 2};
+    runtime::KernelContext context;
+    runtime::Value expected;
+    const runtime::Value wide[] = {{in_f64(images), nullptr}, {in_f64(weight), nullptr}};
+    plain(context, wide, std::span(&expected, 1));
+    const WholeConvolution convolution{plain, windows, each.groups};
+    const at::Tensor sums = convolution.of(context, images, weight);
+    CHECK((sums.scalar_type() == at::kInt));
+    CHECK(sums.to(at::kDouble).equal(expected.tensor));
+    const Quantized turned{images.values.contiguous(at::MemoryFormat::ChannelsLast), images.zero};
+    CHECK(convolution.of(context, turned, weight).equal(sums));
   }
 }
 
