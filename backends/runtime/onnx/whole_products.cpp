@@ -30,9 +30,9 @@ Tensor centred(const Quantized& x, at::ScalarType type) {
   const Tensor wide = x.values.to(type);
   return x.zero.defined() ? at::sub(wide, x.zero.to(type)) : wide;
 }
-/// Sums in f64, of which i32 holds what ONNX says.
+/// In i32, which wraps around, where a conversion from f64 would not.
 Tensor whole(const Tensor& sums) {
-  return sums.to(at::kLong).to(at::kInt);
+  return sums.scalar_type() == at::kDouble ? sums.to(at::kLong).to(at::kInt) : sums.to(at::kInt);
 }
 
 // --- loops -----------------------------------------------------------------------------------------
