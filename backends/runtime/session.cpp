@@ -240,7 +240,13 @@ void DeviceSession::compute(OpId constant) {
     computed_[at(op)] = true;
     std::vector<Value> inputs;
     for (const TensorId tensor : graph.inputs(op)) {
-      inputs.push_back(tensor == kNoTensor ? Value() : host_parameter(tensor));
+      if (tensor == kNoTensor) {
+        inputs.emplace_back();
+      } else if (graph.producer(tensor) != kNoOp) {
+        inputs.push_back(sized_value(graph, tensor));
+      } else {
+        inputs.push_back(host_parameter(tensor));
+      }
     }
     const Instruction& instruction = program_->instructions[at(op)];
     std::vector<Value> outputs(instruction.outputs.size());

@@ -96,6 +96,10 @@ Value draw_input(const Graph& graph, TensorId tensor, std::uint64_t seed) {
   return draw(graph, tensor, seed, 0, 1);
 }
 
+Value sized_value(const Graph& graph, TensorId tensor) {
+  return {at::zeros({}, at::kByte).expand(shape_of(graph, tensor)), nullptr};
+}
+
 Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed) {
   const auto shape = graph.shape(tensor);
   if (shape.size() < 2) return draw(graph, tensor, seed, 0.5, 1.5);

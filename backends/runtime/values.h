@@ -27,6 +27,10 @@ namespace berth::runtime {
 /// output), so that activations neither vanish nor overflow in deep models.
 [[nodiscard]] Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed);
 
+/// A value of the tensor's shape in which every element is the same 0: for ops that read sizes alone. Throws
+/// Error(unsupported) for an unknown shape.
+[[nodiscard]] Value sized_value(const Graph& graph, TensorId tensor);
+
 /// Text of a shape, row-major.
 [[nodiscard]] Value text_value(std::vector<std::string> texts, std::vector<std::int64_t> dims = {});
 

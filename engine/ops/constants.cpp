@@ -110,6 +110,16 @@ bool stays_in_step(const Graph& graph, OpId op) {
   return OpView(graph, op).integer(kInStepAttribute, 0) == 1;
 }
 
+/// Whether the op gives sizes that are known before the step, though what has them may be made in it.
+bool gives_fixed_sizes(const Graph& graph, OpId op) {
+  if (!reads_sizes_alone(graph.dialect(), graph.op_type(op))) return false;
+  if (OpView(graph, op).integer(kFixedSizesAttribute, 0) != 1) return false;
+  const auto inputs = graph.inputs(op);
+  return std::all_of(inputs.begin(), inputs.end(), [&](TensorId tensor) {
+    return TensorView(graph, tensor).elements() >= 0;  // false for NaN
+  });
+}
+
 class Folding {
  public:
   explicit Folding(const Graph& graph)
@@ -191,13 +201,14 @@ class Folding {
            });
   }
 
-  /// Whether all that the op waits for is there before the step. TensorFlow leaves an op's control edges
-  /// to the constant that it becomes.
+  /// Whether all that the op waits for is there before the step, or it asks only for sizes, which are. TensorFlow
+  /// leaves an op's control edges to the constant that it becomes.
   [[nodiscard]] bool waits_for_nothing(OpId op) const {
     const bool is_tf = graph_.dialect() == "tf";
+    const bool of_sizes = gives_fixed_sizes(graph_, op);
     const auto edges = graph_.in_edges(op);
     return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
-      return is_constant(edge.src) || (is_tf && edge.tensor == kNoTensor);
+      return is_constant(edge.src) || (edge.tensor == kNoTensor ? is_tf : of_sizes);
     });
   }
 
@@ -388,6 +399,12 @@ bool is_pure(std::string_view dialect, std::string_view type) {
   if (info == nullptr || !info->pure) return false;
   if (dialect == "tf") return pure_tf(type);
   return dialect == "onnx" ? pure_onnx(type) : pure_mlir(type);
+}
+
+bool reads_sizes_alone(std::string_view dialect, std::string_view type) {
+  if (dialect == "onnx") return type == "Shape" || type == "Size";
+  constexpr std::array<std::string_view, 4> kTypes = {"Rank", "Shape", "ShapeN", "Size"};
+  return dialect == "tf" && contains(kTypes, type);
 }
 
 std::shared_ptr<const Graph> fold_constants(std::shared_ptr<const Graph> graph) {

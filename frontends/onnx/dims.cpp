@@ -87,6 +87,7 @@ class DimBinder {
 
   void run() {
     collect();
+    model_.fixes_sizes = options_.dims.empty() && options_.shapes.empty() && states_all_sizes();
     std::set<int> strengths = {0};
     for (const auto& [name, weakness] : options_.weakness) strengths.insert(weakness);
     for (const int weakness : strengths) {
@@ -120,6 +121,7 @@ class DimBinder {
     return frontend::weakness_of(options_, key + name) == weakness_;
   }
 
+  bool states_all_sizes() const;
   void collect();
   void collect_expressions();
   bool names_loop(const std::string& name) const;
@@ -175,6 +177,17 @@ bool may_be_a_name(const std::string& text) {
     if (at + 1 == text.size() || (text[at + 1] >= '0' && text[at + 1] <= '9')) return false;
   }
   return true;
+}
+
+bool DimBinder::states_all_sizes() const {
+  const auto& inputs = model_.proto->graph().input();
+  return std::all_of(inputs.begin(), inputs.end(), [&](const onnx::ValueInfoProto& input) {
+    if (is_initializer(input.name())) return true;
+    const auto& tensor = input.type().tensor_type();
+    return tensor.has_shape() &&
+           std::all_of(tensor.shape().dim().begin(), tensor.shape().dim().end(),
+                       [](const auto& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; });
+  });
 }
 
 void DimBinder::collect() {

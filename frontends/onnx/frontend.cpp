@@ -158,6 +158,9 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
     }
   }();
 
+  loading.program.fixes_sizes =
+      model.fixes_sizes && report.routings == 0 && report.at_their_largest == 0;
+
   auto& notes = loading.notes;
   notes = model.notes;
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());

@@ -50,6 +50,7 @@ struct Model {
   std::unordered_map<std::string, const onnx::FunctionProto*> functions;
   std::vector<std::string> notes;
   DimValues dims;
+  bool fixes_sizes = false;  ///< the file states every size of its inputs, and the user gives none
   /// Inputs whose shape the file leaves open in part.
   std::unordered_set<std::string> open_inputs;
   /// Shapes that the user gave for what nodes of the main graph give, by name.

@@ -100,6 +100,8 @@ struct Program {
   std::map<std::string, std::int64_t>
       given_trips;  ///< of Loops and searches by their names, and sizes of dimensions
   std::vector<std::string> notes;
+  bool fixes_sizes =
+      false;  ///< no size was given, or is that of a step in the mean or at its largest
 
   [[nodiscard]] Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Value& value(ValueId id) const {

@@ -53,6 +53,7 @@ class Translator {
   void add_training_mode(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
   void add_overridable(OpId op, const Node& node);
+  void add_fixed_sizes(OpId op, const Node& node);
   TensorId tensor(ValueId id);
   /// Weights in the bodies that may run, and in theirs.
   std::int64_t bytes_inside(const Node& node) const;
@@ -195,12 +196,20 @@ void Translator::add_overridable(OpId op, const Node& node) {
   if (reads) builder_.set_attribute(op, std::string(ops::kInStepAttribute), std::int64_t{1});
 }
 
+/// Rounds of a loop may differ in the sizes of their tensors, so bodies are left alone.
+void Translator::add_fixed_sizes(OpId op, const Node& node) {
+  if (&body_ != &program_.main || !program_.fixes_sizes) return;
+  if (!ops::reads_sizes_alone("onnx", node.full_type())) return;
+  builder_.set_attribute(op, std::string(ops::kFixedSizesAttribute), std::int64_t{1});
+}
+
 void Translator::add_node(const Node& node, const std::string& name) {
   const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
   add_training_mode(op, node);
   add_bodies(op, node);
   add_overridable(op, node);
+  add_fixed_sizes(op, node);
   if (!node.requested_device.empty()) {
     builder_.set_requested_device(op, readable(node.requested_device));
   }

@@ -275,6 +275,9 @@ class GraphMaker {
       builder_.set_work(op, kNoWork);
     }
     if (in_bodies_) return;
+    if (inferred_.fixes_sizes && ops::reads_sizes_alone("tf", node.op)) {
+      builder_.set_attribute(op, std::string(ops::kFixedSizesAttribute), std::int64_t{1});
+    }
     if (const std::int64_t bytes = resident_bytes(node); bytes > 0 && is_first(node)) {
       builder_.set_param_bytes(op, bytes);
     } else if (const auto held = inferred_.residents.find(id); held != inferred_.residents.end()) {

@@ -31,6 +31,8 @@ struct Inferred {
   std::int64_t all_unsized = 0;  ///< tensors without a size, those of the bodies too
   /// Tensors whose size is that of the largest step.
   std::int64_t at_their_largest = 0;
+  /// No size was given or guessed: those that are known follow from the file.
+  bool fixes_sizes = false;
 };
 
 /// Context shared by a program and the bodies in it.

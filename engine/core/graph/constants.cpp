@@ -16,12 +16,28 @@ namespace {
 
 constexpr OpId kUnset = kNoOp;
 
-/// By op: the first op of the step that reads what a constant gives.
+/// The op of the step whose tensor a constant reads, of which it takes the sizes alone; kNoOp = none.
+template <typename Data>
+OpId measured_by(const Data& data, OpId constant) {
+  for (const TensorId tensor : data.inputs[constant]) {
+    const OpId maker = tensor == kNoTensor ? kNoOp : data.makers[at(tensor)];
+    if (maker != kNoOp && !data.is_constant(maker)) return maker;
+  }
+  return kNoOp;
+}
+
+/// By op: the first op of the step that reads what a constant gives. Of one that reads sizes, the op whose
+/// tensor has them: tools run it beside that, and send a few numbers in the tensor's place.
 template <typename Data>
 std::vector<OpId> first_readers(const Data& data) {
   std::vector<OpId> first(data.op_names.size(), kUnset);
   // Backwards, so that readers that are constants are known.
   for (auto op = data.order.rbegin(); op != data.order.rend(); ++op) {
+    if (const OpId measured = data.is_constant(*op) ? measured_by(data, *op) : kNoOp;
+        measured != kNoOp) {
+      first[at(*op)] = measured;
+      continue;
+    }
     const OpId reader = data.is_constant(*op) ? first[at(*op)] : *op;
     if (reader == kUnset) continue;
     for (const TensorId tensor : data.inputs[*op]) {
@@ -161,7 +177,7 @@ std::vector<std::vector<OpId>> waited_for(const Graph& graph,
     std::vector<OpId>& own = waits[at(op)];
     for (const Edge& edge : graph.in_edges(op)) {
       if (roles[at(edge.src)] == Graph::Constant::no) {
-        own.push_back(edge.src);
+        if (edge.tensor == kNoTensor) own.push_back(edge.src);  // sizes are there before the tensor
       } else {
         own.insert(own.end(), waits[at(edge.src)].begin(), waits[at(edge.src)].end());
       }

@@ -13,7 +13,8 @@ void Graph::Data::make_edges(const Rows<OpId>& control) {
   for (std::size_t i = 0; i < op_names.size(); ++i) {
     const auto op = static_cast<OpId>(i);
     for (const TensorId tensor : inputs[op]) {
-      if (tensor == kNoTensor) continue;
+      // A constant that takes the sizes of the step's tensor does not wait for it.
+      if (tensor == kNoTensor || is_constant(op)) continue;
       const auto t = at(tensor);
       const OpId producer = producers[t];
       if (producer == kNoOp || read_by[t] == op) continue;

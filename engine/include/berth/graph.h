@@ -170,15 +170,15 @@ class BERTH_EXPORT Graph {
   [[nodiscard]] bool names_results() const noexcept;
 
   // --- constants of the step -----------------------------------------------------------------
-  // Ops that depend on parameters and constants alone are computed once, when a model is loaded
+  // Ops that depend on parameters, constants and fixed sizes alone are computed once, when a model is loaded
   // (fold_constants in berth/sdk/ops/constants.h). Such an op keeps its id, its inputs and its outputs, but
   // the step does not run it: it has no edges, and its outputs are parameters to all that read them.
 
   [[nodiscard]] bool is_constant(OpId op) const noexcept;
   [[nodiscard]] OpId constant_count() const noexcept;
   /// For a constant op, the first op of the step that reads what it gives, directly or through other
-  /// constants: tools that must name a device for it take that op's. kNoOp = nobody does, or the op
-  /// is no constant.
+  /// constants; for one that takes the sizes of the step's tensor, the op that makes that. Tools that must
+  /// name a device for it take that op's. kNoOp = nobody does, or the op is no constant.
   [[nodiscard]] OpId first_reader(OpId constant) const noexcept;
   /// The op that makes the tensor, in the step or before it; kNoOp = a parameter of the model.
   [[nodiscard]] OpId maker(TensorId tensor) const noexcept;
@@ -238,8 +238,8 @@ class BERTH_EXPORT Graph {
              ///< that stay quantised
   };
   [[nodiscard]] Constant constant_role(OpId op) const noexcept;
-  /// A copy of the graph in which these ops (one entry per op) are constants. What a constant reads
-  /// is a parameter or made by a constant.
+  /// A copy of the graph in which these ops (one entry per op) are constants. What a constant reads is a
+  /// parameter, made by a constant, or a tensor of the step of which it takes the sizes alone.
   [[nodiscard]] std::shared_ptr<const Graph> with_constants(std::span<const Constant> roles) const;
 
  private:

@@ -165,6 +165,26 @@ TEST_CASE("shared models compute the same") {
   CHECK(compared >= 10);
 }
 
+TEST_CASE("sizes of tensors that the step makes are computed before it") {
+  ModelFolder models;
+  const auto program =
+      models
+          .load_program(
+              parse_graph(
+                  "g (float[3,4] x) => (float[3,4] y, int64[1] n) { h = Relu(x) "
+                  "s = Shape<start = 0, end = 1>(h) c = Size(h) d = Cast<to = 1>(c) "
+                  "z = Mul(h, d) f = ConstantOfShape(s) n = Abs(s) "
+                  "e = Unsqueeze(f, i) i = Constant<value = int64[1] {1}>() y = Add(z, e) }",
+                  19)
+                  .SerializeAsString(),
+              {})
+          .program;
+  const auto once = folded(*program);
+  CHECK(once->graph->constant_count() == 6);
+  const auto backend = two_devices();
+  CHECK(same(run(*backend, once), run(*backend, program)));
+}
+
 TEST_CASE("numbers that ATen has no type for are told before a step is tried") {
   ModelFolder models;
   onnx::ModelProto proto =

@@ -443,6 +443,33 @@ TEST_CASE("an op that is said to be pure folds whatever its type") {
   CHECK(graph->total_param_bytes() == kHalf);
 }
 
+TEST_CASE("sizes that the file fixes are there before the step, and what is computed of them") {
+  const TensorInfo sizes{DType::i64, true, {2}, kUnknownBytes};
+  const auto folded = [&](const std::string& dialect, std::int64_t fixed, std::int64_t rows) {
+    Model model(dialect);
+    const TensorInfo row{DType::f16, true, {rows, 1024}, kUnknownBytes};
+    const TensorId made = model.made("made", "Relu", row, {model.row});
+    const TensorId shape = model.made("shape", "Shape", sizes, {made});
+    model.builder.set_attribute(2, std::string(ops::kFixedSizesAttribute), fixed);
+    const TensorId changed = model.made("changed", "Abs", sizes, {shape});
+    model.made("out", "Reshape", row, {made, changed});
+    return model.folded();
+  };
+  for (const char* const dialect : {"onnx", "tf"}) {
+    CAPTURE(dialect);
+    const auto graph = folded(dialect, 1, 1);
+    CHECK(graph->constant_count() == 2);
+    CHECK(graph->in_edges(op(*graph, "out")).size() == 1);
+    CHECK(graph->in_edges(op(*graph, "shape")).empty());
+    CHECK(graph->out_edges(op(*graph, "made")).size() == 1);
+    // A few numbers travel where a tool names a device for each op, and not the tensor.
+    CHECK(graph->first_reader(op(*graph, "shape")) == op(*graph, "made"));
+    CHECK(graph->first_reader(op(*graph, "changed")) == op(*graph, "out"));
+    CHECK(folded(dialect, 0, 1)->constant_count() == 0);
+    CHECK(folded(dialect, 1, kUnknownDim)->constant_count() == 0);
+  }
+}
+
 TEST_CASE("of constants that no op of the step reads, the last one resides") {
   Model model("berth");
   const TensorId source = model.made("source", "Read", kWeight, {});

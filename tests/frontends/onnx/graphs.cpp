@@ -101,6 +101,27 @@ TEST_CASE("what reads a weight that the caller may give another one for stays in
   CHECK(folded(3, ", float[4,3] w") == 1);
 }
 
+TEST_CASE(
+    "sizes are constants where the file fixes those of its inputs and the caller gives none") {
+  ModelFolder models;
+  const auto folded = [&](const char* input, const LoadOptions& options = {}) {
+    const onnx::ModelProto proto =
+        parse_graph(std::string("g (") + input +
+                    ") => (y) { h = Relu(x) s = Shape(h) i = Constant<value = int64[1] {0}>() "
+                    "n = Gather(s, i) z = ConstantOfShape(n) y = Add(h, z) }");
+    return ops::fold_constants(models.load(proto, options).graph)->constant_count();
+  };
+  CHECK(folded("float[3,4] x") == 3);
+  CHECK(folded("float[N,4] x") == 0);
+  LoadOptions options;
+  options.dims["N"] = 3;
+  CHECK(folded("float[N,4] x", options) == 0);
+  options = {};
+  options.shapes["x"] = {3, 4};
+  CHECK(folded("float[?,4] x", options) == 0);
+  CHECK(folded("float[3,4] x", options) == 0);
+}
+
 TEST_CASE("attributes are kept, large ones as bytes") {
   ModelFolder models;
   onnx::ModelProto proto = parse_graph(

@@ -23,6 +23,14 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 /// others in their place.
 inline constexpr std::string_view kInStepAttribute = "in_step";
 
+/// The attribute, 1, of an op that reads_sizes_alone of its inputs, all of which the file fixes: no size that
+/// a caller gives, and nothing that the step computes, changes them.
+inline constexpr std::string_view kFixedSizesAttribute = "fixed_sizes";
+
+/// Whether an op of this type, such as Shape, reads the sizes of its inputs and nothing of what they hold.
+/// [thread-safe]
+[[nodiscard]] BERTH_EXPORT bool reads_sizes_alone(std::string_view dialect, std::string_view type);
+
 /// The graph with all ops marked as constants (Graph::is_constant) that are pure, wait for no op of
 /// the step and read nothing but parameters and other constants. A variable that the step only reads
 /// is a parameter.
@@ -38,6 +46,8 @@ inline constexpr std::string_view kInStepAttribute = "in_step";
 ///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
 ///    all that it is made of, and than 10 MiB (the constant folding of TensorFlow's runtime) or 100 KiB
 ///    (for compilers). ONNX Runtime folds it.
+///  - Sizes that the file fixes are constants, whatever makes the tensor (kFixedSizesAttribute): ONNX Runtime
+///    folds Shape of it, and Grappler materializes shapes. What is computed of them follows.
 ///  - An op with kInStepAttribute stays in the step.
 ///
 /// Equal results of equal ops, of the same inputs, are one constant in graphs of ONNX and TensorFlow: it
