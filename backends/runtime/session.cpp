@@ -232,7 +232,8 @@ void DeviceSession::compute(OpId constant) {
     const std::size_t before = open.size();
     for (const TensorId tensor : graph.inputs(op)) {
       const OpId maker = tensor == kNoTensor ? kNoOp : graph.maker(tensor);
-      if (maker != kNoOp && !computed_[at(maker)]) open.push_back(maker);
+      if (maker != kNoOp && graph.is_constant(maker) && !computed_[at(maker)])
+        open.push_back(maker);
     }
     if (open.size() > before) continue;
     open.pop_back();

@@ -110,6 +110,18 @@ bool stays_in_step(const Graph& graph, OpId op) {
   return OpView(graph, op).integer(kInStepAttribute, 0) == 1;
 }
 
+/// Whether each step decides which sizes the op's results have, by the branch that runs or the rounds of a loop:
+/// a graph has those of the largest.
+bool decides_sizes(std::string_view type) {
+  constexpr std::array<std::string_view, 18> kTypes = {
+      "BeamSearch",  "Case",           "GreedySearch", "If",
+      "Loop",        "Merge",          "RefMerge",     "RefSwitch",
+      "Sampling",    "Scan",           "SequenceMap",  "StatelessCase",
+      "StatelessIf", "StatelessWhile", "Switch",       "WhisperBeamSearch",
+      "While",       "_SwitchN"};
+  return contains(kTypes, bare(type));
+}
+
 /// Whether the op gives sizes that are known before the step, though what has them may be made in it.
 bool gives_fixed_sizes(const Graph& graph, OpId op) {
   if (!reads_sizes_alone(graph.dialect(), graph.op_type(op))) return false;
@@ -126,6 +138,7 @@ class Folding {
       : graph_(graph),
         roles_(at(graph.op_count()), Role::no),
         of_variables_(at(graph.op_count()), false),
+        behind_decisions_(at(graph.op_count()), false),
         quantised_(at(graph.tensor_count()), false) {}
 
   /// False where nothing is to be folded.
@@ -135,6 +148,7 @@ class Folding {
     bool any = false;
     bool work_left = false;
     for (const OpId op : graph_.topological_order()) {
+      behind_decisions_[at(op)] = is_behind_decision(op);
       const Role role = role_of(op);
       roles_[at(op)] = role;
       of_variables_[at(op)] = role != Role::no && is_of_variables(op);
@@ -201,11 +215,19 @@ class Folding {
            });
   }
 
+  [[nodiscard]] bool is_behind_decision(OpId op) const {
+    const auto edges = graph_.in_edges(op);
+    return decides_sizes(graph_.op_type(op)) ||
+           std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+             return edge.tensor != kNoTensor && behind_decisions_[at(edge.src)];
+           });
+  }
+
   /// Whether all that the op waits for is there before the step, or it asks only for sizes, which are. TensorFlow
   /// leaves an op's control edges to the constant that it becomes.
   [[nodiscard]] bool waits_for_nothing(OpId op) const {
     const bool is_tf = graph_.dialect() == "tf";
-    const bool of_sizes = gives_fixed_sizes(graph_, op);
+    const bool of_sizes = gives_fixed_sizes(graph_, op) && !behind_decisions_[at(op)];
     const auto edges = graph_.in_edges(op);
     return std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
       return is_constant(edge.src) || (edge.tensor == kNoTensor ? is_tf : of_sizes);
@@ -290,7 +312,9 @@ class Folding {
 
   const Graph& graph_;
   std::vector<Role> roles_;
-  std::vector<bool> of_variables_;           ///< by op: a variable, or what stands for one
+  std::vector<bool> of_variables_;  ///< by op: a variable, or what stands for one
+  /// By op: what it gives may have other sizes in another step.
+  std::vector<bool> behind_decisions_;
   mutable std::vector<bool> quantised_;      ///< by tensor: what stands for quantised weights
   std::unordered_set<std::string> written_;  ///< co-location classes
   std::vector<bool> written_variables_;      ///< by op; TensorFlow's graphs only

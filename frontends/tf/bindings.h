@@ -39,9 +39,8 @@ class Bindings {
   /// Error(invalid_argument) where that contradicts what is known of it.
   void give(const std::string& name, Value& value);
   [[nodiscard]] bool gives_shapes() const noexcept { return !options_.shapes.empty(); }
-  /// Whether all sizes are the file's: the user gives none, and no loop is counted as one round.
-  [[nodiscard]] bool empty() const noexcept {
-    return options_.dims.empty() && options_.shapes.empty() && unknown_loops_.empty();
+  [[nodiscard]] bool gives_sizes() const noexcept {
+    return gives_shapes() || !options_.dims.empty();
   }
   /// Iterations of a loop as the user states them; 1, with a note, if nothing is known.
   [[nodiscard]] std::int64_t trips_or_one(const std::string& loop);

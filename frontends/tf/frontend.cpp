@@ -316,7 +316,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
       Shapes(library, selection, options, context).infer(reading->inferred, reading->fixed);
   bindings.finish(notes);
   reading->inferred.fixes_sizes =
-      bindings.empty() && context.routings == 0 && reading->inferred.at_their_largest == 0;
+      !bindings.gives_sizes() && context.routings == 0 && reading->inferred.at_their_largest == 0;
   reading->sizes = bindings.sizes();
   if (!bindings.batch()) reading->fixed.reset();
   if (reading->fixed && !again) {

@@ -108,9 +108,9 @@ void ConstraintCompiler::fail_for_constant(const std::string& rule, OpId constan
               cat("the constraint ", rule, " selects ",
                   beside == kNoOp ? std::string() : cat("'", graph_.op_name(beside), "' and else "),
                   "only constants of the step, such as '", graph_.op_name(constant),
-                  "', which are where ops read them; name ",
+                  "', which are where ops read them, or sizes where their tensor is made; name ",
                   reader == kNoOp ? std::string("those ops")
-                                  : cat("what reads them, as '", graph_.op_name(reader), "' does"),
+                                  : cat("that op, such as '", graph_.op_name(reader), "'"),
                   ", or load the model without folding constants"));
 }
 

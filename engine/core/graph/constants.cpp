@@ -16,27 +16,27 @@ namespace {
 
 constexpr OpId kUnset = kNoOp;
 
-/// The op of the step whose tensor a constant reads, of which it takes the sizes alone; kNoOp = none.
+/// The op of the step that makes the tensor of which a constant takes the sizes. kNoOp = it takes none, or those
+/// of an input, which is there for every op.
 template <typename Data>
-OpId measured_by(const Data& data, OpId constant) {
+OpId measured_op(const Data& data, OpId constant) {
   for (const TensorId tensor : data.inputs[constant]) {
     const OpId maker = tensor == kNoTensor ? kNoOp : data.makers[at(tensor)];
-    if (maker != kNoOp && !data.is_constant(maker)) return maker;
+    if (maker != kNoOp && !data.is_constant(maker) && !data.is_input[at(maker)]) return maker;
   }
   return kNoOp;
 }
 
-/// By op: the first op of the step that reads what a constant gives. Of one that reads sizes, the op whose
-/// tensor has them: tools run it beside that, and send a few numbers in the tensor's place.
+/// By op: the first op of the step that reads what a constant gives. Of one that takes sizes, the op whose tensor
+/// has them: tools run it beside that, and send a few numbers in the tensor's place.
 template <typename Data>
 std::vector<OpId> first_readers(const Data& data) {
   std::vector<OpId> first(data.op_names.size(), kUnset);
   // Backwards, so that readers that are constants are known.
   for (auto op = data.order.rbegin(); op != data.order.rend(); ++op) {
-    if (const OpId measured = data.is_constant(*op) ? measured_by(data, *op) : kNoOp;
-        measured != kNoOp) {
-      first[at(*op)] = measured;
-      continue;
+    if (data.is_constant(*op)) {
+      const OpId measured = measured_op(data, *op);
+      if (measured != kNoOp) first[at(*op)] = measured;
     }
     const OpId reader = data.is_constant(*op) ? first[at(*op)] : *op;
     if (reader == kUnset) continue;

@@ -67,6 +67,7 @@ class BlockFinder {
     for (OpId maker = graph_.maker(parameter); maker != kNoOp; maker = graph_.maker(parameter)) {
       const auto inputs = graph_.inputs(maker);
       if (inputs.empty() || inputs.front() == kNoTensor) break;
+      if (graph_.producer(inputs.front()) != kNoOp) break;  // sizes of what the step makes
       parameter = inputs.front();
     }
     return parameter;

@@ -217,7 +217,7 @@ void note_open_tasks(const Problem& problem, std::vector<std::string>& notes) {
   }
 }
 
-/// Constants that rules select and do not bind: each is where it is first read, and that is no op of the rule.
+/// Constants that rules select and do not bind: each is with its Graph::first_reader, and that is no op of the rule.
 void note_unbound_constants(const Problem& problem, std::vector<std::string>& notes) {
   const Graph& graph = problem.graph();
   if (problem.constraints() == nullptr || graph.constant_count() == 0) return;
@@ -237,7 +237,8 @@ void note_unbound_constants(const Problem& problem, std::vector<std::string>& no
         cat("the constraint ", shown(rule), " does not bind ", format_count(std::ssize(unbound)),
             unbound.size() == 1 ? " constant" : " constants", " of the step, such as '",
             graph.op_name(unbound.front()),
-            "': constants are where ops read them; name what reads them, if anything does"));
+            "': constants are where ops read them, or sizes where their tensor is made; name "
+            "those ops"));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "berth/sdk/ops/constants.h"
+#include "berth/support/text.h"
 #include "cpu/backend.h"
 #include "frontends/onnx/model_text.h"
 #include "support/data.h"
@@ -183,6 +184,23 @@ TEST_CASE("sizes of tensors that the step makes are computed before it") {
   CHECK(once->graph->constant_count() == 6);
   const auto backend = two_devices();
   CHECK(same(run(*backend, once), run(*backend, program)));
+}
+
+TEST_CASE("a step that decides how large a tensor is measures it") {
+  const auto backend = two_devices();
+  for (const char* const branches : {"then_branch = t () => (a) { a = Relu(x) }, "
+                                     "else_branch = e () => (b) { b = Concat<axis = 0>(x, x) }",
+                                     "then_branch = t () => (a) { a = Concat<axis = 0>(x, x) }, "
+                                     "else_branch = e () => (b) { b = Relu(x) }"}) {
+    CAPTURE(branches);
+    ModelFolder models;
+    const onnx::ModelProto model =
+        parse_graph(cat("g (float[3,4] x, bool c) => (y, int64[2] s) { y = If(c) <", branches,
+                        "> h = Exp(y) s = Shape(h) }"),
+                    19);
+    const auto program = models.load_program(model.SerializeAsString(), {}).program;
+    CHECK(same(run(*backend, folded(*program)), run(*backend, program)));
+  }
 }
 
 TEST_CASE("numbers that ATen has no type for are told before a step is tried") {

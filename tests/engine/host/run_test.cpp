@@ -392,6 +392,6 @@ TEST_CASE("a rule that selects a constant and not what reads it is told, and bin
   REQUIRE(notes_of("turn", "x").size() == 1);
   CHECK(notes_of("turn", "x")[0].find(
             "does not bind 1 constant of the step, such as 'turn': constants are where ops read "
-            "them; name what reads them") != std::string::npos);
+            "them, or sizes where their tensor is made; name those ops") != std::string::npos);
   CHECK(notes_of("turn", "/lm_head/MatMul").empty());
 }

@@ -188,6 +188,21 @@ TEST_CASE("tied embeddings that a head reads turned around are tied all the same
   }
 }
 
+TEST_CASE("sizes of what an op makes say nothing of the module that reads them") {
+  Net net;
+  TensorId x = net.op("embed", {}, "model.layers.0.embed.weight");
+  x = net.op("q", {x}, "model.layers.0.q.weight");
+  const TensorId sizes = net.op("sizes", {x}, {}, 0, 32);
+  net.op("/model/layers.1/Reshape", {x, sizes});
+  net.op("/model/layers.1/MatMul", {x}, "model.layers.1.q.weight");
+  const auto written = net.build();
+  std::vector<Graph::Constant> roles(5, Graph::Constant::no);
+  roles[static_cast<std::size_t>(*written->find_op("sizes"))] = Graph::Constant::made;
+  const auto graph = written->with_constants(roles);
+  const Blocks blocks(*graph);
+  CHECK(block_of(*graph, blocks, "/model/layers.1/Reshape") == "model.layers.1");
+}
+
 TEST_CASE("what an exporter merged, tables and vectors of equal values, ties no blocks") {
   Net net;
   TensorId x = net.op("/embed/Gather", {}, "embed.weight");

@@ -470,6 +470,31 @@ TEST_CASE("sizes that the file fixes are there before the step, and what is comp
   }
 }
 
+TEST_CASE("sizes of an input are with who reads them") {
+  Model model;
+  const TensorInfo sizes{DType::i64, true, {2}, kUnknownBytes};
+  const TensorId shape = model.made("shape", "Shape", sizes, {model.row});
+  model.builder.set_attribute(1, std::string(ops::kFixedSizesAttribute), std::int64_t{1});
+  model.made("out", "Reshape", kRow, {model.row, shape});
+  const auto graph = model.folded();
+  CHECK(graph->constant_count() == 1);
+  CHECK(graph->first_reader(op(*graph, "shape")) == op(*graph, "out"));
+}
+
+TEST_CASE("sizes of what is behind a branch or a loop are those of the step") {
+  const TensorInfo sizes{DType::i64, true, {2}, kUnknownBytes};
+  for (const char* const type : {"If", "Loop", "com.microsoft.GreedySearch", "Switch", "While"}) {
+    CAPTURE(type);
+    Model model(std::string(type) == "Switch" || std::string(type) == "While" ? "tf" : "onnx");
+    const TensorId chosen = model.made("chosen", type, kRow, {model.row});
+    const TensorId behind = model.made("behind", "Relu", kRow, {chosen});
+    const TensorId shape = model.made("shape", "Shape", sizes, {behind});
+    model.builder.set_attribute(3, std::string(ops::kFixedSizesAttribute), std::int64_t{1});
+    model.made("out", "Reshape", kRow, {model.row, shape});
+    CHECK(model.folded()->constant_count() == 0);
+  }
+}
+
 TEST_CASE("of constants that no op of the step reads, the last one resides") {
   Model model("berth");
   const TensorId source = model.made("source", "Read", kWeight, {});

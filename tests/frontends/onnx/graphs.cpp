@@ -114,8 +114,10 @@ TEST_CASE(
   CHECK(folded("float[3,4] x") == 3);
   CHECK(folded("float[N,4] x") == 0);
   LoadOptions options;
-  options.dims["N"] = 3;
-  CHECK(folded("float[N,4] x", options) == 0);
+  for (const char* const dim : {"N", "*"}) {
+    options.dims = {{dim, 3}};
+    CHECK(folded("float[N,4] x", options) == 0);
+  }
   options = {};
   options.shapes["x"] = {3, 4};
   CHECK(folded("float[?,4] x", options) == 0);

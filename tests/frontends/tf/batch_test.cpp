@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "berth/sdk/ops/constants.h"
 #include "support/data.h"
 #include "text_graph.h"
 
@@ -46,4 +47,23 @@ TEST_CASE("a training graph at another batch has the shapes that its exporter gi
 TEST_CASE("the file's own batch changes nothing") {
   compare(*example("rnnlm_b64", 64), *example("rnnlm_b64"));
   compare(*example("nasnet_b64", 64), *example("nasnet_b64"));
+}
+
+TEST_CASE("sizes are constants where the file fixes them and the caller gives none") {
+  const auto folded = [](std::initializer_list<int> dims, const LoadOptions& options = {}) {
+    const std::string graph =
+        placeholder("x", dims) + node("h", "Relu", "x", kFloats) +
+        node("s", "Shape", "h", kFloats) +
+        node("n", "Cast", "s", attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+        node("y", "Mul", "h n", kFloats);
+    return ops::fold_constants(load_bytes(graph, options).graph)->constant_count();
+  };
+  CHECK(folded({3, 2}) == 2);
+  CHECK(folded({-1, 2}) == 0);
+  LoadOptions options;
+  options.dims["batch"] = 3;
+  CHECK(folded({-1, 2}, options) == 0);
+  options = {};
+  options.shapes["x"] = {3, 2};
+  CHECK(folded({-1, 2}, options) == 0);
 }
