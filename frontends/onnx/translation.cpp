@@ -54,6 +54,7 @@ class Translator {
   void add_bodies(OpId op, const Node& node);
   void add_overridable(OpId op, const Node& node);
   void add_fixed_sizes(OpId op, const Node& node);
+  bool computes_sizes(const Node& node) const;
   TensorId tensor(ValueId id);
   /// Weights in the bodies that may run, and in theirs.
   std::int64_t bytes_inside(const Node& node) const;
@@ -67,6 +68,7 @@ class Translator {
   GraphBuilder builder_;
   std::unordered_map<ValueId, TensorId> tensors_;
   std::vector<std::pair<OpId, const Node*>> ops_;
+  std::unordered_set<ValueId> sizes_;  // and what is computed of them on the host
 };
 
 // The tensor of a value; one that nothing here produces becomes a parameter when first read.
@@ -203,6 +205,29 @@ void Translator::add_fixed_sizes(OpId op, const Node& node) {
   builder_.set_attribute(op, std::string(ops::kFixedSizesAttribute), std::int64_t{1});
 }
 
+bool is_small_constant(const Value& value) {
+  constexpr std::int64_t kMostElements = 100;  // of ONNX Runtime
+  const std::int64_t elements = value.type.ranked ? product(value.type.dims) : kUnknownDim;
+  return (value.origin == Value::Origin::initializer || value.origin == Value::Origin::constant) &&
+         elements != kUnknownDim && elements <= kMostElements;
+}
+
+/// Whether the node computes with sizes alone, which ONNX Runtime does on the host beside a GPU. Ops that make tensors
+/// as large as the sizes say run on the GPU.
+bool Translator::computes_sizes(const Node& node) const {
+  static const std::unordered_set<std::string_view> kMakers = {"ConstantOfShape", "Expand", "Range",
+                                                               "Tile"};
+  if (!node.domain.empty() || !node.bodies.empty() || kMakers.contains(node.type())) return false;
+  bool any = false;
+  for (const ValueId id : node.inputs) {
+    if (id == kNoValue) continue;
+    const bool is_size = sizes_.contains(id);
+    any = any || is_size;
+    if (!is_size && !is_small_constant(program_.value(id))) return false;
+  }
+  return any;
+}
+
 void Translator::add_node(const Node& node, const std::string& name) {
   const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
@@ -210,6 +235,11 @@ void Translator::add_node(const Node& node, const std::string& name) {
   add_bodies(op, node);
   add_overridable(op, node);
   add_fixed_sizes(op, node);
+  const bool computes = computes_sizes(node);
+  if (computes) builder_.set_work(op, kNoWork);
+  if (computes || ops::reads_sizes_alone("onnx", node.full_type())) {
+    for (const ValueId id : node.outputs) sizes_.insert(id);
+  }
   if (!node.requested_device.empty()) {
     builder_.set_requested_device(op, readable(node.requested_device));
   }

@@ -1,4 +1,5 @@
 // Small contents, followed through every operator that shapes are computed with.
+#include "berth/costs.h"
 #include "model_text.h"
 
 namespace berth::test {
@@ -152,6 +153,29 @@ TEST_CASE("sizes that follow from contents after all are no matter of the step")
     const LoadedModel model = models.load(parse_graph("g " + std::string(graph), 18));
     CHECK(model.graph->bytes_known(*find_tensor(*model.graph, "y")));
     CHECK_FALSE(has_note(model, "largest step"));
+  }
+}
+
+TEST_CASE("arithmetic of sizes that the caller gives is no work of a device") {
+  ModelFolder models;
+  LoadOptions options;
+  options.dims["N"] = 3;
+  const auto graph =
+      models
+          .load(parse_graph(
+                    "g (float[N,4] x) => (y, w) <int64[1] i = {0}, float[4] f = {1, 2, 3, 4}> { "
+                    "s = Shape(x) n = Gather(s, i) m = Mul(n, n) c = Cast<to = 1>(m) "
+                    "z = ConstantOfShape(m) r = Relu(z) y = Gather(x, n) w = Mul(f, x) }",
+                    18),
+                options)
+          .graph;
+  for (const char* const free : {"s", "n", "m", "c"}) {
+    CAPTURE(free);
+    CHECK(op_work(*graph, op(*graph, free)).launches == 0);
+  }
+  for (const char* const launched : {"z", "r", "y", "w"}) {
+    CAPTURE(launched);
+    CHECK(op_work(*graph, op(*graph, launched)).launches == 1);
   }
 }
 
