@@ -1,66 +1,18 @@
 #include "runtime/fused.h"
 
-#include <ATen/Functions.h>
-
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
+#include "runtime/branches.h"
 #include "runtime/computing.h"
 #include "runtime/onnx/packed.h"
-#include "runtime/stored.h"
+#include "runtime/readers.h"
 
 namespace berth::runtime {
 namespace {
-
-/// Which ops read what, at which inputs.
-class Readers {
- public:
-  explicit Readers(const Program& program)
-      : program_(program),
-        graph_(*program.graph),
-        reads_(at(graph_.tensor_count())),
-        last_(reads_.size(), kNoOp) {
-    for (OpId op = 0; op < graph_.op_count(); ++op) {
-      if (graph_.is_constant(op)) continue;
-      for (const TensorId tensor : graph_.inputs(op)) {
-        if (tensor == kNoTensor) continue;
-        const TensorId read = resident(tensor);
-        ++reads_[at(read)];
-        last_[at(read)] = op;
-      }
-      for (const TensorId parameter : stored_parameters(graph_, op)) ++reads_[at(parameter)];
-    }
-    for (const TensorId output : program.outputs) ++reads_[at(output)];
-    for (const Graph::State& state : graph_.states()) ++reads_[at(state.result)];
-  }
-
-  /// The parameter that is on the device in the place of a constant; any other tensor is itself.
-  TensorId resident(TensorId tensor) const {
-    const auto kept = graph_.kept_for(tensor);
-    return kept.size() == 1 ? kept.front() : tensor;
-  }
-  bool once(TensorId tensor) const { return reads_[at(resident(tensor))] == 1; }
-  bool is_plain_constant(TensorId tensor) const {
-    return tensor != kNoTensor && graph_.producer(tensor) == kNoOp && !is_stored(graph_, tensor) &&
-           graph_.dtype(tensor) == DType::f32;
-  }
-  /// The op of this type whose first input is the only place where the op's result is read; or kNoOp.
-  OpId follower(OpId op, std::string_view type) const {
-    const auto outputs = graph_.outputs(op);
-    if (outputs.size() != 1 || !once(outputs[0])) return kNoOp;
-    const OpId reader = last_[at(outputs[0])];
-    if (reader == kNoOp || program_.instructions[at(reader)].type != type) return kNoOp;
-    return graph_.inputs(reader)[0] == outputs[0] ? reader : kNoOp;
-  }
-
- private:
-  const Program& program_;
-  const Graph& graph_;
-  std::vector<int> reads_;  // by tensor: inputs of ops of the step, and whether it is returned
-  std::vector<OpId> last_;  // by tensor: an op that reads it
-};
 
 bool has_known_planes(const Graph& graph, TensorId tensor) {
   if (tensor == kNoTensor || !graph.has_shape(tensor) || graph.dtype(tensor) != DType::f32) {
@@ -88,12 +40,44 @@ bool is_packable(const Readers& readers, const Program& program, OpId op) {
          reads_constants(readers, has_no_bias ? inputs.first(2) : inputs, 1);
 }
 
-/// Whether the op makes a tensor of its own, of f32, with sums.
-bool adds(const Program& program, OpId op) {
+/// Whether some ops of each step do not run, of which the others are told (branches.h).
+bool has_branches(const Graph& graph) {
+  if (graph.dialect() != "tf") return false;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (is_switch(graph.op_type(op))) return true;
+  }
+  return false;
+}
+
+/// Whether the kernels of such ops make tensors of their own: some others hand on what they are given.
+bool makes_its_own(const Program& program, OpId op) {
+  static constexpr std::string_view kTypes[] = {"Add",
+                                                "AddV2",
+                                                "BatchMatMul",
+                                                "BatchMatMulV2",
+                                                "BatchMatMulV3",
+                                                "BatchNormalization",
+                                                "BiasAdd",
+                                                "Conv",
+                                                "Conv2D",
+                                                "Conv3D",
+                                                "ConvTranspose",
+                                                "DepthwiseConv2dNative",
+                                                "FusedBatchNorm",
+                                                "FusedBatchNormV2",
+                                                "FusedBatchNormV3",
+                                                "Gemm",
+                                                "GroupNormalization",
+                                                "InstanceNormalization",
+                                                "LayerNormalization",
+                                                "MatMul",
+                                                "Mul",
+                                                "Sub",
+                                                "Sum"};
   const Graph& graph = *program.graph;
   const std::string& type = program.instructions[at(op)].type;
-  return !graph.is_constant(op) && (type == "Add" || type == "Sum") &&
-         graph.inputs(op).size() >= 2 && graph.dtype(graph.outputs(op)[0]) == DType::f32;
+  if (graph.is_constant(op) || std::ranges::find(kTypes, type) == std::end(kTypes)) return false;
+  return type != "Sum" || (graph.dialect() == "onnx" && graph.inputs(op).size() >= 2);
 }
 
 bool is_foldable(const Readers& readers, const Program& program, OpId normalization) {
@@ -120,11 +104,27 @@ bool has_channels_constant(const Readers& readers, const Graph& graph, OpId op,
 
 FusedOps::FusedOps(const Program& program) : program_(program) {
   const Graph& graph = *program.graph;
-  if (graph.dialect() != "onnx") return;
   const Readers readers(program);
+  if (graph.dialect() == "onnx") find_chains(readers);
+  std::set<OpId> done;
+  for (const Chain& chain : chains_) {
+    done.insert(chain.convolution);
+    done.insert(chain.behind.begin(), chain.behind.end());
+  }
+  if (has_branches(graph)) return;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!is_packable(readers, program, op)) continue;
-    Chain chain{op, {}, readers.resident(graph.inputs(op)[1])};
+    if (done.contains(op) || !makes_its_own(program, op) || !readers.gives_one(op)) continue;
+    if (auto tail = tail_behind(readers, program, graph.outputs(op)[0])) {
+      layers_.push_back({op, std::move(*tail)});
+    }
+  }
+}
+
+void FusedOps::find_chains(const Readers& readers) {
+  const Graph& graph = *program_.graph;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!is_packable(readers, program_, op)) continue;
+    Chain chain{op, {}, {}, readers.resident(graph.inputs(op)[1])};
     const std::int64_t channels = graph.shape(graph.inputs(op)[1])[0];
     OpId last = op;
     const auto takes = [&](std::string_view type, const auto& can_do) {
@@ -133,39 +133,46 @@ FusedOps::FusedOps(const Program& program) : program_(program) {
       chain.behind.push_back(next);
       last = next;
     };
-    takes("BatchNormalization", [&](OpId next) { return is_foldable(readers, program, next); });
+    takes("BatchNormalization", [&](OpId next) { return is_foldable(readers, program_, next); });
     for (const char* const type : {"Mul", "Add"}) {
       takes(type, [&](OpId next) { return has_channels_constant(readers, graph, next, channels); });
     }
-    takes("Relu", [](OpId) { return true; });
-    chains_.push_back(chain);
-  }
-  std::set<OpId> behind;
-  for (const Chain& chain : chains_) behind.insert(chain.behind.begin(), chain.behind.end());
-  for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (behind.contains(op)) continue;
-    const OpId activation = adds(program, op) ? readers.follower(op, "Relu") : kNoOp;
-    if (activation != kNoOp) sums_.push_back({op, activation});
+    if (readers.gives_one(last)) {
+      chain.tail = tail_behind(readers, program_, graph.outputs(last)[0]);
+    }
+    chains_.push_back(std::move(chain));
   }
 }
 
 std::vector<Costs::Joined> FusedOps::joined() const {
   std::vector<Costs::Joined> found;
+  const auto add = [&](const Tail& tail, OpId with) {
+    for (const Tail::Link& link : tail.links) found.push_back({link.op, with});
+  };
   for (const Chain& chain : chains_) {
     for (const OpId op : chain.behind) found.push_back({op, chain.convolution});
+    if (chain.tail) add(*chain.tail, chain.convolution);
   }
-  for (const Sum& sum : sums_) found.push_back({sum.activation, sum.op});
+  for (const Layer& layer : layers_) add(layer.tail, layer.op);
   return found;
+}
+
+bool FusedOps::is_whole(const Tail& tail, const Placement& placement, DeviceId device) {
+  return std::ranges::all_of(
+      tail.links, [&](const Tail::Link& link) { return placement[at(link.op)] == device; });
 }
 
 FusedOps::Key FusedOps::key_of(const Chain& chain, const Placement& placement) const {
   const DeviceId device = placement[at(chain.convolution)];
   const auto away =
       std::ranges::find_if(chain.behind, [&](OpId op) { return placement[at(op)] != device; });
-  return {chain.convolution, {chain.behind.begin(), away}, device};
+  const bool with_tail =
+      away == chain.behind.end() && chain.tail && is_whole(*chain.tail, placement, device);
+  return {chain.convolution, {chain.behind.begin(), away}, with_tail, device};
 }
 
-Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& parameter) const {
+Kernel FusedOps::pack(const Chain& chain, const Key& key, MemoryMeter& meter,
+                      const HostParameter& parameter) const {
   const Graph& graph = *program_.graph;
   const Computing computing;
   const auto constants_of = [&](OpId op) {
@@ -179,7 +186,6 @@ Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& p
   };
   const auto own = constants_of(key.convolution);
   onnx::ConvolutionConstants constants{own[0], own.size() > 1 ? own[1] : at::Tensor()};
-  bool rectified = false;
   for (const OpId op : key.behind) {
     const Instruction& instruction = program_.instructions[at(op)];
     const auto its = constants_of(op);
@@ -187,16 +193,15 @@ Kernel FusedOps::pack(const Key& key, MemoryMeter& meter, const HostParameter& p
       constants = onnx::normalized(constants, instruction, its[0], its[1], its[2], its[3]);
     } else if (instruction.type == "Mul") {
       constants = onnx::scaled(constants, its[0]);
-    } else if (instruction.type == "Add") {
-      constants = onnx::shifted(constants, its[0]);
     } else {
-      rectified = true;
+      constants = onnx::shifted(constants, its[0]);
     }
   }
   const MeterScope counted(&meter);
   const auto images = graph.shape(graph.inputs(key.convolution)[0]);
-  return onnx::packed_convolution(program_.instructions[at(key.convolution)], constants,
-                                  {images.data(), images.size()}, rectified);
+  return onnx::packed_convolution(
+      program_.instructions[at(key.convolution)], constants, {images.data(), images.size()},
+      key.with_tail ? std::optional(chain.tail->function) : std::nullopt);
 }
 
 void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
@@ -210,16 +215,13 @@ void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
   }
   packed_ = std::move(needed);  // what is no longer needed makes room first
   held_.clear();
-  const auto hand_on = [](KernelContext&, std::span<const Value> in, std::span<Value> out) {
-    out[0] = in[0];
-  };
   for (const Chain& chain : chains_) {
     const Key key = key_of(chain, placement);
     const auto entry = packed_.find(key);
     if (entry == packed_.end()) continue;
     Kernel& kernel = entry->second;
     try {
-      if (kernel == nullptr) kernel = pack(key, runtime.meter(key.device), parameter);
+      if (kernel == nullptr) kernel = pack(chain, key, runtime.meter(key.device), parameter);
     } catch (const Error&) {
       throw;
     } catch (const std::exception&) {
@@ -227,19 +229,44 @@ void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,
     }
     if (kernel == nullptr) continue;
     kernels[at(key.convolution)] = kernel;
-    for (const OpId op : key.behind) kernels[at(op)] = hand_on;
+    for (const OpId op : key.behind) kernels[at(op)] = handing_on(0);
+    if (key.with_tail) hand_on(*chain.tail, kernels);
     held_.insert(chain.weight);
   }
-  for (const Sum& sum : sums_) {
-    if (placement[at(sum.op)] != placement[at(sum.activation)]) continue;
-    kernels[at(sum.op)] = [own = std::move(kernels[at(sum.op)])](KernelContext& context,
-                                                                 std::span<const Value> in,
-                                                                 std::span<Value> out) {
-      own(context, in, out);
-      if (out[0].tensor.defined()) at::relu_(out[0].tensor);  // nobody else has it yet
-    };
-    kernels[at(sum.activation)] = hand_on;
+  for (const Layer& layer : layers_) {
+    if (!is_whole(layer.tail, placement, placement[at(layer.op)])) continue;
+    Kernel& kernel = kernels[at(layer.op)];
+    kernel = with_tail(std::move(kernel), layer);
+    hand_on(layer.tail, kernels);
   }
+}
+
+Kernel FusedOps::with_tail(Kernel own, const Layer& layer) const {
+  const Instruction& instruction = program_.instructions[at(layer.op)];
+  const bool is_sum =
+      program_.graph->dialect() == "onnx"
+          ? instruction.version >= 7 && (instruction.type == "Add" || instruction.type == "Sum")
+          : instruction.type == "Add" || instruction.type == "AddV2";
+  const bool adds_two = is_sum && instruction.inputs.size() == 2;
+  return [own = std::move(own), adds_two, function = layer.tail.function](
+             KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+    if (adds_two && in[0].tensor.defined() && in[1].tensor.defined()) {
+      out[0].tensor = function.of_sum(in[0].tensor, in[1].tensor);
+      return;
+    }
+    own(context, in, out);
+    if (out[0].tensor.defined()) function.overwrite(out[0].tensor);  // nobody else has it yet
+  };
+}
+
+Kernel FusedOps::handing_on(std::size_t input) {
+  return [input](KernelContext&, std::span<const Value> in, std::span<Value> out) {
+    out[0] = in[input];
+  };
+}
+
+void FusedOps::hand_on(const Tail& tail, std::span<Kernel> kernels) {
+  for (const Tail::Link& link : tail.links) kernels[at(link.op)] = handing_on(link.input);
 }
 
 }  // namespace berth::runtime

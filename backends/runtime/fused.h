@@ -5,6 +5,7 @@
 #include <compare>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -13,12 +14,15 @@
 #include "berth/sdk/program.h"
 #include "runtime/device_runtime.h"
 #include "runtime/kernel.h"
+#include "runtime/readers.h"
+#include "runtime/tails.h"
 
 namespace berth::runtime {
 
-/// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the work of
-/// a BatchNormalization behind it, of a factor and a summand for each channel, and of a Relu, where those are on its
-/// device and nobody else reads, or is returned, the values between. So does a sum the work of a Relu, on any device.
+/// The convolutions of an ONNX program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the
+/// work of a BatchNormalization behind it, of a factor and a summand for each channel, and of a tail (tails.h), where
+/// those are on its device and nobody else reads, or is returned, the values between. So does any other layer, of any
+/// dialect, the work of a tail, on any device.
 /// [thread-compatible]
 class FusedOps {
  public:
@@ -41,28 +45,35 @@ class FusedOps {
  private:
   struct Chain {
     OpId convolution = kNoOp;
-    std::vector<OpId> behind;     ///< in their order
+    std::vector<OpId> behind;     ///< in their order; their work is in its constants
+    std::optional<Tail> tail;     ///< behind these
     TensorId weight = kNoTensor;  ///< the parameter that resides for it
   };
-  struct Sum {
+  struct Layer {
     OpId op;
-    OpId activation;
+    Tail tail;
   };
   /// The ops whose work is done together, and where.
   struct Key {
     OpId convolution;
     std::vector<OpId> behind;
+    bool with_tail;
     DeviceId device;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
+  void find_chains(const Readers& readers);
   [[nodiscard]] Key key_of(const Chain& chain, const Placement& placement) const;
-  [[nodiscard]] Kernel pack(const Key& key, MemoryMeter& meter,
+  [[nodiscard]] Kernel pack(const Chain& chain, const Key& key, MemoryMeter& meter,
                             const HostParameter& parameter) const;
+  [[nodiscard]] Kernel with_tail(Kernel own, const Layer& layer) const;
+  [[nodiscard]] static bool is_whole(const Tail& tail, const Placement& placement, DeviceId device);
+  [[nodiscard]] static Kernel handing_on(std::size_t input);
+  static void hand_on(const Tail& tail, std::span<Kernel> kernels);
 
   const Program& program_;
   std::vector<Chain> chains_;
-  std::vector<Sum> sums_;
+  std::vector<Layer> layers_;
   std::map<Key, Kernel> packed_;  ///< an empty one: cannot be packed
   std::set<TensorId> held_;
 };

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "runtime/pointwise.h"
+
 namespace berth::runtime::onnx {
 namespace {
 
@@ -32,7 +34,7 @@ Activation activation_named(const std::string& name) {
 
 Tensor Activation::operator()(const Tensor& x) const {
   if (name == "Tanh") return at::tanh(x);
-  if (name == "Sigmoid") return at::sigmoid(x);
+  if (name == "Sigmoid") return pointwise<Pointwise::Kind::sigmoid>(x);
   if (name == "Relu") return at::relu(x);
   if (name == "LeakyRelu") return at::leaky_relu(x, alpha);
   if (name == "ThresholdedRelu") return at::threshold(x, alpha, 0);

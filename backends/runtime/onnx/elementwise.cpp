@@ -1,10 +1,13 @@
 // Ops that compute each element of their output from the elements at its place.
 #include <ATen/Functions.h>
 
+#include <limits>
+
 #include "berth/error.h"
 #include "runtime/integers.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/pointwise.h"
 #include "runtime/power.h"
 
 namespace berth::runtime::onnx {
@@ -85,6 +88,7 @@ Tensor sign(const Tensor& x) {
 // "Gelu" of opset 20 and of com.microsoft.
 Kernel make_gelu(const KernelRequest& request) {
   const std::string approximate = text_attribute(request.instruction, "approximate", "none");
+  if (approximate == "none") return make_unary<pointwise<Pointwise::Kind::gelu>>(request);
   return widened([approximate](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::gelu(tensor_at(in, 0), approximate);
   });
@@ -96,12 +100,13 @@ Kernel make_bias_gelu(const KernelRequest& /*request*/) {
   return widened([](KernelContext&, Inputs in, Outputs out) {
     const Tensor bias = optional_at(in, 1);
     const Tensor& x = tensor_at(in, 0);
-    out[0].tensor = at::gelu(bias.defined() ? at::add(x, bias) : x, fast ? "tanh" : "none");
+    const Tensor sum = bias.defined() ? at::add(x, bias) : x;
+    out[0].tensor = fast ? at::gelu(sum, "tanh") : pointwise<Pointwise::Kind::gelu>(sum);
   });
 }
 
 Tensor swish(const Tensor& x, double alpha) {
-  return at::mul(x, at::sigmoid(at::mul(x, alpha)));
+  return Pointwise{Pointwise::Kind::swish, alpha, 0}(x);
 }
 
 Kernel make_swish(const KernelRequest& request) {
@@ -133,8 +138,21 @@ Kernel make_clip(const KernelRequest& request) {
   c10::optional<Scalar> low, high;
   if (const auto* const min = op.attribute<double>("min")) low = *min;
   if (const auto* const max = op.attribute<double>("max")) high = *max;
-  return widened([low, high](KernelContext&, Inputs in, Outputs out) {
+  const NumbersOperand low_input(request, "", 1), high_input(request, "", 2);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
+    if (x.is_cpu() && x.scalar_type() == at::kFloat) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      const auto limit = [&](const NumbersOperand& input, const c10::optional<Scalar>& stated,
+                             double fallback) {
+        if (stated) return stated->toDouble();
+        const auto given = input.get(in);
+        return given ? given->at(0) : fallback;
+      };
+      out[0].tensor = Pointwise{Pointwise::Kind::clip, limit(low_input, low, -kInfinity),
+                                limit(high_input, high, kInfinity)}(x);
+      return;
+    }
     c10::optional<Tensor> min, max;
     if (has(in, 1)) min = tensor_at(in, 1);
     if (has(in, 2)) max = tensor_at(in, 2);
@@ -278,14 +296,14 @@ constexpr KernelRow kRows[] = {
     {"Div", make_aligned<make_binary<divide>>},
     {"Elu", make_elu},
     {"Equal", BERTH_BINARY(at::eq)},
-    {"Erf", BERTH_UNARY(at::erf)},
+    {"Erf", make_unary<pointwise<Pointwise::Kind::erf>>},
     {"Exp", BERTH_UNARY(at::exp)},
     {"Floor", BERTH_UNARY(at::floor)},
     {"Gelu", make_gelu},
     {"Greater", BERTH_BINARY(at::gt)},
     {"GreaterOrEqual", BERTH_BINARY(at::ge)},
     {"HardSigmoid", make_hard_sigmoid},
-    {"HardSwish", BERTH_UNARY(at::hardswish)},
+    {"HardSwish", make_unary<pointwise<Pointwise::Kind::hard_swish>>},
     {"IsInf", make_is_inf},
     {"IsNaN", BERTH_UNARY(at::isnan)},
     {"LeakyRelu", make_leaky_relu},
@@ -308,7 +326,7 @@ constexpr KernelRow kRows[] = {
     {"Round", BERTH_UNARY(at::round)},
     {"Selu", make_selu},
     {"Shrink", make_shrink},
-    {"Sigmoid", BERTH_UNARY(at::sigmoid)},
+    {"Sigmoid", make_unary<pointwise<Pointwise::Kind::sigmoid>>},
     {"Sign", make_unary<sign>},
     {"Sin", BERTH_UNARY(at::sin)},
     {"Sinh", BERTH_UNARY(at::sinh)},

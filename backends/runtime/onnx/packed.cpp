@@ -63,12 +63,13 @@ ConvolutionConstants shifted(const ConvolutionConstants& constants, const Tensor
 }
 
 Kernel packed_convolution(const Instruction& convolution, const ConvolutionConstants& constants,
-                          at::IntArrayRef images, bool rectified) {
+                          at::IntArrayRef images, const std::optional<Pointwise>& tail) {
   const auto pack = find_operator("mkldnn_prepacked::conv2d_prepack");
   const auto run = find_operator("mkldnn_prepacked::conv2d_run");
   if (!pack || !run || !at::hasMKLDNN()) return nullptr;
   const Windows windows = windows_over(window_attributes(convolution),
                                        constants.weight.sizes().slice(2).vec(), images.slice(2));
+  const bool rectified = tail && tail->kind == Pointwise::Kind::relu;
   Ints padding = windows.before, sizes = images.vec(), margins;
   if (!windows.symmetric()) {
     margins = as_paddings(windows.before, windows.after);
@@ -85,10 +86,12 @@ Kernel packed_convolution(const Instruction& convolution, const ConvolutionConst
                    std::string(rectified ? "relu" : "none")});
   // LibTorch keeps what was packed, to save it in a file.
   weight.storage().set_data_ptr_noswap(at::DataPtr());
-  return [run = *run, packed, margins](KernelContext&, Inputs in, Outputs out) {
+  const auto behind = rectified ? std::nullopt : tail;
+  return [run = *run, packed, margins, behind](KernelContext&, Inputs in, Outputs out) {
     Tensor x = tensor_at(in, 0);
     if (!margins.empty()) x = runtime::padded(x, margins);
     out[0].tensor = call(run, {x.contiguous(at::MemoryFormat::ChannelsLast), packed}).toTensor();
+    if (behind) behind->overwrite(out[0].tensor);
   };
 }
 

@@ -1,7 +1,10 @@
 // Convolutions whose weights oneDNN has turned, once, into the blocks that it reads.
 #pragma once
 
+#include <optional>
+
 #include "runtime/onnx/support.h"
+#include "runtime/pointwise.h"
 
 namespace berth::runtime::onnx {
 
@@ -28,10 +31,11 @@ struct ConvolutionConstants {
                                            const Tensor& summand);
 
 /// The convolution's kernel with constants of its own: it ignores its other inputs. `images` is the shape that
-/// the blocks are chosen for; other ones are computed as well. `rectified`: what is below 0 becomes 0. Null
+/// the blocks are chosen for; other ones are computed as well. `tail`: the function of its results that it gives. Null
 /// where LibTorch has no oneDNN. Throws what ATen throws.
 [[nodiscard]] Kernel packed_convolution(const Instruction& convolution,
                                         const ConvolutionConstants& constants,
-                                        at::IntArrayRef images, bool rectified);
+                                        at::IntArrayRef images,
+                                        const std::optional<Pointwise>& tail);
 
 }  // namespace berth::runtime::onnx

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 
 #include "runtime/integers.h"
+#include "runtime/pointwise.h"
 #include "runtime/power.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/support.h"
@@ -159,7 +160,7 @@ constexpr KernelRow kRows[] = {
     {"DivNoNan", binary<divide_or_zero>},
     {"Elu", unary<elu>},
     {"Equal", binary<at::eq>},
-    {"Erf", unary<at::erf>},
+    {"Erf", unary<pointwise<Pointwise::Kind::erf>>},
     {"Erfc", unary<at::erfc>},
     {"Erfinv", unary<at::erfinv>},
     {"Exp", unary<at::exp>},
@@ -206,7 +207,7 @@ constexpr KernelRow kRows[] = {
     {"Select", make_select},
     {"SelectV2", make_select_broadcast},
     {"Selu", unary<at::selu>},
-    {"Sigmoid", unary<at::sigmoid>},
+    {"Sigmoid", unary<pointwise<Pointwise::Kind::sigmoid>>},
     {"Sign", unary<sign>},
     {"Sin", unary<at::sin>},
     {"Sinh", unary<at::sinh>},

@@ -3,10 +3,9 @@
 
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <set>
 
-#include "cpu/backend.h"
+#include "backends/onnx/images.h"
 #include "cpu/cpu_runtime.h"
 #include "frontends/onnx/model_text.h"
 #include "runtime/fused.h"
@@ -16,43 +15,6 @@
 
 namespace berth::test {
 namespace {
-
-/// Integers, which are exact in any order of summation.
-at::Tensor counted(at::IntArrayRef shape) {
-  const std::int64_t count =
-      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  return at::sub(at::remainder(at::mul(at::arange(count, at::kDouble), 5), 7), 3).reshape(shape);
-}
-
-std::string text_of(const at::Tensor& numbers) {
-  std::string text;
-  for (std::int64_t i = 0; i < numbers.numel(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(numbers.reshape({-1})[i].item<double>());
-  }
-  return text;
-}
-
-TensorContent content_of(const at::Tensor& tensor) {
-  TensorContent content;
-  content.dtype = DType::f32;
-  content.shape = tensor.sizes().vec();
-  const auto owner = std::make_shared<at::Tensor>(tensor.to(at::kFloat).contiguous());
-  content.bytes = {static_cast<const std::byte*>(owner->data_ptr()), owner->nbytes()};
-  content.owner = owner;
-  return content;
-}
-
-at::Tensor floats_of(const TensorContent& content) {
-  return at::from_blob(const_cast<std::byte*>(content.bytes.data()), content.shape,
-                       at::TensorOptions(at::kFloat));
-}
-
-/// A step with its outputs.
-StepResult run_whole(Session& session, const Placement& placement) {
-  StepOptions options;
-  options.outputs = true;
-  return session.run(placement, options);
-}
 
 bool same(const TensorContent& got, const at::Tensor& expected) {
   const TensorContent wanted = content_of(expected);
@@ -99,9 +61,7 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
       })")),
                                          {})
                            .program;
-  Options two(cpu::kOptions);
-  two.set("backend 'cpu'", "devices", std::int64_t{2});
-  const auto backend = std::make_unique<cpu::CpuBackend>(two);
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
   SessionOptions options;
   options.inputs["x"] = content_of(x);
   const auto session = backend->open(program, options);
@@ -120,12 +80,6 @@ TEST_CASE("images that convolutions, poolings and reshapes turn around stay what
   const at::Tensor split = c.reshape({2, 2, 4, 9, 8});
   CHECK(same(result.outputs[5], split.transpose(1, 2).reshape({2, 8, 9, 8})));
   CHECK(same(result.outputs[6], at::neg(split)));
-}
-
-Options two_devices() {
-  Options options(cpu::kOptions);
-  options.set("backend 'cpu'", "devices", std::int64_t{2});
-  return options;
 }
 
 at::Tensor normalized(const at::Tensor& x) {
