@@ -36,6 +36,7 @@ constexpr std::string_view kAnyLayout[] = {
     "Pad",
     "Relu",
     "Reshape",
+    "Resize",
     "Sigmoid",
     "Slice",
     "Split",
@@ -43,6 +44,7 @@ constexpr std::string_view kAnyLayout[] = {
     "Sum",
     "Tanh",
     "Transpose",
+    "Upsample",
 };
 
 }  // namespace

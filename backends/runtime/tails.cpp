@@ -115,7 +115,7 @@ class Finder {
     return found;
   }
 
-  /// What two ops read: x and a function of x, multiplied.
+  /// Two ops read x: one makes a function of it, the other multiplies.
   std::optional<Tail> pair(TensorId tensor, OpId first, OpId second) const {
     if (!readers_.gives_one(first) || !readers_.gives_one(second)) return std::nullopt;
     if (auto found = times_sigmoid(tensor, first, second)) return found;

@@ -111,9 +111,8 @@ Kernel make_instance_norm(const KernelRequest& request) {
       out[0].tensor = x;
       return;
     }
-    out[0].tensor = at::instance_norm(x, tensor_at(in, 1), tensor_at(in, 2), {}, {},
-                                      /*use_input_stats=*/true, /*momentum=*/0, epsilon,
-                                      /*cudnn_enabled=*/true);
+    // at::instance_norm repeats what it is given.
+    out[0].tensor = at::group_norm(x, x.size(1), tensor_at(in, 1), tensor_at(in, 2), epsilon);
   });
 }
 

@@ -11,9 +11,11 @@
 #include "runtime/empty.h"
 #include "runtime/every_machine.h"
 #include "runtime/layouts.h"
+#include "runtime/onnx/planes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/onnx/windows.h"
+#include "runtime/vector_math.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -292,11 +294,6 @@ Kernel make_max_unpool(const KernelRequest& request) {
     }
     out[0].tensor = y;
   };
-}
-
-// In f64, so that the result does not depend on the order in which the planes lie, and are added.
-Tensor global_average(const Tensor& x) {
-  return at::mean(x, spatial_axes(x), true, at::kDouble).to(x.scalar_type());
 }
 
 constexpr KernelRow kRows[] = {

@@ -8,6 +8,7 @@
 
 #include "runtime/best.h"
 #include "runtime/extremes.h"
+#include "runtime/onnx/planes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -75,7 +76,6 @@ Tensor log_sum_exp(const Tensor& x, const Ints& axes, bool keep) {
   return at::logsumexp(x, axes, keep);
 }
 
-// The first of equals, or the last: argmax of the reversed axis.
 template <bool max>
 Kernel make_arg(const KernelRequest& request) {
   const Instruction& op = request.instruction;
@@ -85,9 +85,7 @@ Kernel make_arg(const KernelRequest& request) {
   return widened([axis, keep, last](KernelContext&, Inputs in, Outputs out) {
     const Tensor& given = tensor_at(in, 0);
     const std::int64_t at_axis = normal_axis(axis, given.dim());
-    const Tensor x = last ? at::flip(given, at_axis) : given;
-    const Tensor found = max ? at::argmax(x, at_axis, keep) : at::argmin(x, at_axis, keep);
-    out[0].tensor = last ? at::rsub(found, x.size(at_axis) - 1) : found;
+    out[0].tensor = index_of_extreme(given, at_axis, keep, max, last);
   });
 }
 

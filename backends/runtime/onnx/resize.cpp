@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "berth/sdk/ops/lengths.h"
 #include "berth/support/text.h"
+#include "runtime/onnx/planes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 
@@ -178,19 +179,53 @@ Tensor whole_numbers(const Tensor& y, at::ScalarType type) {
   return type == at::kChar ? at::clamp(whole, -128, 127) : whole;
 }
 
+bool stays(const Axis& axis) {
+  return axis.size == axis.length && axis.scale == 1;
+}
+
+Sources sources_of(const Axis& axis, const ResizeOptions& options) {
+  if (stays(axis)) return {};
+  Taps taps = taps_of(axis, options);
+  Sources sources{std::move(taps.from[0]), {}};
+  if (taps.from.size() == 1) return sources;
+  sources.second = std::move(taps.from[1]);
+  sources.of_first.assign(taps.weights[0].begin(), taps.weights[0].end());
+  sources.of_second.assign(taps.weights[1].begin(), taps.weights[1].end());
+  return sources;
+}
+
+// One pass over images of which rows and columns alone change; undefined where they are others, or need more than two
+// sources.
+Tensor resized_planes(const Tensor& x, const std::vector<Axis>& axes,
+                      const ResizeOptions& options) {
+  const bool computes = options.mode != "nearest";
+  const bool is_plain = options.coordinates != "tf_crop_and_resize" &&
+                        (!computes || (options.mode == "linear" && !options.antialias));
+  if (!is_plain || !resamples(x, computes)) return {};
+  Sources rows, columns;
+  for (const Axis& axis : axes) {
+    if (axis.axis == x.dim() - 1) {
+      columns = sources_of(axis, options);
+    } else if (axis.axis == x.dim() - 2) {
+      rows = sources_of(axis, options);
+    } else if (!stays(axis)) {
+      return {};
+    }
+  }
+  return resampled(x, rows, columns);
+}
+
 // The innermost axis first, as ONNX Runtime does.
 Tensor resize(const Tensor& given, const std::vector<Axis>& axes, const ResizeOptions& options) {
   const auto keeps_length = [](const Axis& axis) { return axis.size == axis.length; };
   // ONNX Runtime gives what has its lengths already, whatever the scale.
   if (std::all_of(axes.begin(), axes.end(), keeps_length)) return given;
+  if (Tensor planes = resized_planes(given, axes, options); planes.defined()) return planes;
   const bool computes = options.mode != "nearest";
   const bool rounds = computes && options.antialias && !given.is_floating_point();
   Tensor y = computes ? given.to(rounds ? at::kDouble : at::kFloat) : given;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    if (axis->size == axis->length && axis->scale == 1 &&
-        options.coordinates != "tf_crop_and_resize") {
-      continue;
-    }
+    if (stays(*axis) && options.coordinates != "tf_crop_and_resize") continue;
     y = resize_axis(y, *axis, options);
     if (rounds) y = whole_numbers(y, given.scalar_type());
   }

@@ -32,7 +32,7 @@ const std::vector<Case> kCases = {
      [](const at::Tensor& y) { return at::add(y, at::sigmoid(y)); }},
 };
 
-/// Of a graph of one Switch, whose ops are told which of them run.
+/// One Switch: the ops of such a graph are told which of them run.
 const std::string kBranch =
     node("taken", "Const", "",
          attr("dtype", "type: DT_BOOL") +
