@@ -4,6 +4,7 @@
 #include "berth/error.h"
 #include "runtime/integers.h"
 #include "runtime/onnx/activations.h"
+#include "runtime/onnx/gated.h"
 #include "runtime/onnx/quantized.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -134,9 +135,34 @@ struct DirectionResult {
   State last;
 };
 
+// Whether it is an LSTM or a GRU as all frameworks have them.
+bool is_usual(Cell cell, const Weights& weights, const Activation* activations,
+              const Options& options) {
+  const auto names = [&](std::initializer_list<const char*> wanted) {
+    return std::equal(wanted.begin(), wanted.end(), activations,
+                      [](const char* name, const Activation& one) { return one.name == name; });
+  };
+  if (options.clip > 0 || options.input_forget || options.quantizes ||
+      weights.peepholes.defined()) {
+    return false;
+  }
+  return cell == lstm_cell  ? names({"Sigmoid", "Tanh", "Tanh"})
+         : cell == gru_cell ? names({"Sigmoid", "Tanh"})
+                            : false;
+}
+
 DirectionResult run_direction(Cell cell, const Tensor& x, const Tensor& lengths, bool backward,
                               State state, const Weights& weights, const Activation* activations,
                               const Options& options) {
+  if (is_usual(cell, weights, activations, options)) {
+    GatedLayer layer{
+        cell == lstm_cell,  options.linear_before_reset, weights.input, weights.recurrent,
+        weights.input_bias, weights.recurrent_bias,      state.hidden,  state.cell};
+    if (is_gated_on_cpu(x, layer)) {
+      const Tensor outputs = run_gated(x, lengths, backward, layer);
+      return {outputs, {layer.hidden, layer.cell}};
+    }
+  }
   const std::int64_t steps = x.size(0);
   const Tensor projected = linear(rounded(x, options), weights.input, weights.input_bias);
   std::vector<Tensor> outputs(static_cast<std::size_t>(steps));

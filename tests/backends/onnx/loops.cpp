@@ -77,6 +77,24 @@ const std::string kOfImages =
     "$k = Constant<value = float[3, 3, 1, 1] {1., 0., 0., 0., 1., 0., 0., 0., 1.}>() "
     "$t = Cast<to = 1>($x) $c = Conv($t, $k) $i = CastLike($c, $x) ";
 
+TEST_CASE("LSTM and GRU of a processor are those of ATen's ops, step by step") {
+  const std::string lengths = "$l = Constant<value = int32[3] {5, 2, 4}>() ";
+  const std::vector<std::string> lstm = {"y", "z", "s"}, gru = {"y", "z"};
+  const std::string attributes = "<hidden_size = 19, direction = \"bidirectional\"";
+  check_same("$y, $z, $s = LSTM" + attributes + ">($x, $w, $r, $b)", {5, 3, 4}, lstm,
+             {"w", "r", "b"});
+  check_same("$y, $z, $s = LSTM" + attributes + ">($x, $w, $r)", {9, 1, 4}, lstm, {"w", "r"});
+  check_same(lengths + "$y, $z, $s = LSTM" + attributes + ">($x, $w, $r, $b, $l, $h, $c)",
+             {5, 3, 4}, lstm, {"w", "r", "b", "h", "c"});
+  for (const std::string linear : {"0", "1"}) {
+    const std::string gates = attributes + ", linear_before_reset = " + linear;
+    check_same("$y, $z = GRU" + gates + ">($x, $w, $r, $b)", {4, 7, 4}, gru, {"w", "r", "b"});
+    check_same("$y, $z = GRU" + gates + ">($x, $w, $r)", {4, 7, 4}, gru, {"w", "r"});
+    check_same(lengths + "$y, $z = GRU" + gates + ">($x, $w, $r, $b, $l, $h)", {5, 3, 4}, gru,
+               {"w", "r", "b", "h"});
+  }
+}
+
 TEST_CASE("indices of extremes are those of the first of equals, or the last, along any axis") {
   for (const std::string type : {"ArgMax", "ArgMin"}) {
     for (const std::string axis : {"0", "1", "2", "-1"}) {
