@@ -180,7 +180,7 @@ void blend_planes(const Tensor& from, const Tensor& to, const Sources& rows,
 
 // --- extremes ------------------------------------------------------------------------------------
 
-/// Where a row's numbers are above the best so far, or are none, they and the row's index become the best.
+/// Numbers of a row that are above the best so far, or are none, become the best, with the row's index.
 BERTH_VECTORISED void raise(float* best, std::int32_t* where, const float* row, float sign,
                             std::int32_t index, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {

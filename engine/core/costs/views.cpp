@@ -9,14 +9,20 @@
 namespace berth {
 namespace {
 
-/// Whether the op's only output is as large as that of `before`, which nothing else needs.
-bool takes_the_place(const Graph& graph, OpId op, OpId before) {
+/// Joined ops, and the op that does the work of each.
+using DoneBy = std::map<OpId, OpId>;
+
+/// Whether the op's only output is as large as that of `before`, which nothing needs but ops of the same doer.
+bool takes_the_place(const Graph& graph, const DoneBy& done_by, OpId op, OpId before) {
   const auto made = graph.outputs(op), given = graph.outputs(before);
   if (made.size() != 1 || given.size() != 1 || graph.is_result(given[0])) return false;
   if (graph.bytes(made[0]) != graph.bytes(given[0]) || graph.reused_bytes(op) != 0) return false;
   const auto readers = graph.out_edges(before);
-  return std::all_of(readers.begin(), readers.end(),
-                     [&](const Edge& edge) { return edge.tensor == kNoTensor || edge.dst == op; });
+  return std::all_of(readers.begin(), readers.end(), [&](const Edge& edge) {
+    if (edge.tensor == kNoTensor) return true;
+    const auto reader = done_by.find(edge.dst);
+    return reader != done_by.end() && reader->second == done_by.at(op);
+  });
 }
 
 }  // namespace
@@ -24,14 +30,14 @@ bool takes_the_place(const Graph& graph, OpId op, OpId before) {
 std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
   std::vector<bool> found;
   for (OpId op = 0; op < graph.op_count(); ++op) found.push_back(ops::is_view(graph, op));
-  std::map<OpId, OpId> done_by;
+  DoneBy done_by;
   for (const Costs::Joined& joined : costs.joined()) done_by.emplace(joined.op, joined.with);
   for (const auto& [op, with] : done_by) {
     for (const Edge& edge : graph.in_edges(op)) {
       if (edge.tensor == kNoTensor) continue;
       const auto before = done_by.find(edge.src);
       const bool of_it = edge.src == with || (before != done_by.end() && before->second == with);
-      if (of_it && takes_the_place(graph, op, edge.src)) found[at(op)] = true;
+      if (of_it && takes_the_place(graph, done_by, op, edge.src)) found[at(op)] = true;
     }
   }
   return found;

@@ -150,6 +150,26 @@ TEST_CASE(
   CHECK(peak_bytes(true, true) == 9000);
 }
 
+TEST_CASE(
+    "a product with a function of one factor is done in place, where both were measured as one") {
+  const auto peak_bytes = [](bool joined) {
+    Case one;
+    const OpId convolution = one.op("convolution", 1, {4});
+    const OpId gate = one.op("gate", 0, {4});
+    const OpId product = one.op("product", 0, {4});
+    const OpId next = one.op("next", 1, {1});
+    one.read(gate, convolution);
+    one.read(product, convolution);
+    one.read(product, gate);
+    one.read(next, product);
+    one.result(next);
+    if (joined) one.joined = {{gate, convolution}, {product, convolution}};
+    return Simulator(one.problem()).trace(Placement{0, 0, 0, 0}).devices[0].peak_bytes;
+  };
+  CHECK(peak_bytes(false) == 12000);
+  CHECK(peak_bytes(true) == 5000);
+}
+
 TEST_CASE("a receiver that copies takes its mail before its ops, one transfer after the other") {
   //   0: ss                        s makes x (4) and y (3) for device 1, which notices them at 3
   //   1: llllxxxxxyyyyab           each takes 1 more; a reads x and could begin at 9
