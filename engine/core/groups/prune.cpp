@@ -8,6 +8,7 @@
 #include "berth/sdk/carried_states.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "groups/with_tensors.h"
 
 namespace berth {
 namespace {
@@ -76,14 +77,6 @@ std::vector<bool> needed_by(const Graph& graph, std::vector<OpId> pending) {
   return needed;
 }
 
-TensorInfo tensor_info(const Graph& graph, TensorId tensor) {
-  const auto shape = graph.shape(tensor);
-  return {graph.dtype(tensor),
-          graph.has_shape(tensor),
-          {shape.begin(), shape.end()},
-          graph.bytes_known(tensor) ? graph.bytes(tensor) : kUnknownBytes};
-}
-
 /// Copies ops of one graph into a builder.
 class Copy {
  public:
@@ -99,6 +92,8 @@ class Copy {
 
   /// Ops behind all others bring these states back to their inputs.
   void carry(std::span<const Graph::State> states) { carried_ = states; }
+  /// Tensors that the copy has with another type or size. It outlives the copying.
+  void change(const std::map<TensorId, TensorInfo>& changed) { changed_ = &changed; }
 
   std::shared_ptr<const Graph> build() {
     std::vector<OpId> new_op(at(graph_.op_count()), kNoOp);
@@ -140,10 +135,21 @@ class Copy {
   }
 
  private:
+  TensorInfo tensor_info(TensorId tensor) const {
+    if (changed_ != nullptr) {
+      if (const auto entry = changed_->find(tensor); entry != changed_->end()) return entry->second;
+    }
+    const auto shape = graph_.shape(tensor);
+    return {graph_.dtype(tensor),
+            graph_.has_shape(tensor),
+            {shape.begin(), shape.end()},
+            graph_.bytes_known(tensor) ? graph_.bytes(tensor) : kUnknownBytes};
+  }
+
   void copy_properties(OpId op, OpId copy) {
     for (const TensorId tensor : graph_.outputs(op)) {
       new_tensor_[at(tensor)] =
-          builder_.add_output(copy, tensor_info(graph_, tensor), graph_.tensor_name(tensor));
+          builder_.add_output(copy, tensor_info(tensor), graph_.tensor_name(tensor));
     }
     builder_.set_param_bytes(copy, graph_.stated_param_bytes(op));
     if (graph_.stated_pure(op)) builder_.set_pure(copy);
@@ -188,7 +194,7 @@ class Copy {
     if (tensor == kNoTensor) return kNoTensor;
     TensorId& copy = new_tensor_[at(tensor)];
     if (copy == kNoTensor) {
-      copy = builder_.add_parameter(tensor_info(graph_, tensor), graph_.tensor_name(tensor));
+      copy = builder_.add_parameter(tensor_info(tensor), graph_.tensor_name(tensor));
     }
     return copy;
   }
@@ -198,6 +204,7 @@ class Copy {
   std::vector<TensorId> fetched_;
   std::vector<bool> freed_;
   std::span<const Graph::State> carried_;
+  const std::map<TensorId, TensorInfo>* changed_ = nullptr;
   GraphBuilder builder_;
   std::vector<TensorId> new_tensor_;
 };
@@ -227,6 +234,13 @@ std::shared_ptr<const Graph> carry_states(const Graph& graph,
   for (const Graph::State& state : states) freed[at(state.input)] = true;
   Copy copy(graph, std::vector<bool>(at(graph.op_count()), true), {}, std::move(freed));
   copy.carry(states);
+  return copy.build();
+}
+
+std::shared_ptr<const Graph> with_tensors(const Graph& graph,
+                                          const std::map<TensorId, TensorInfo>& changed) {
+  Copy copy(graph, std::vector<bool>(at(graph.op_count()), true), {});
+  copy.change(changed);
   return copy.build();
 }
 

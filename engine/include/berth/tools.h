@@ -50,6 +50,9 @@ struct Tool {
   const char* hosts;
   /// Throws Error(unsupported) saying what of the model or the machine the tool cannot have.
   ToolRules (*rules)(const ToolTask& task);
+  /// The model with the caches that the tool allots in place of the file's: the same ops with tensors of
+  /// other sizes, for which costs and rules are asked for. Throws as `rules` does. Null = the file's.
+  std::shared_ptr<const Graph> (*held)(std::shared_ptr<const Graph> graph);
 };
 
 [[nodiscard]] BERTH_EXPORT std::span<const Tool> tools();

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "ops/attention_window.h"
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
 
@@ -331,9 +332,9 @@ Estimate multi_head_attention_work(const OpView& op, const WorkRule& rule) {
   return attention_of(op, rule, shape, parts);
 }
 
-/// Keys that a query sees; all without the attribute, or where it is negative.
+/// Keys that a query sees; infinity for all.
 double window_of(const OpView& op) {
-  const std::int64_t window = op.integer("local_window_size", -1);
+  const std::int64_t window = attention_window(op);
   return window > 0 ? static_cast<double>(window) : std::numeric_limits<double>::infinity();
 }
 
@@ -484,3 +485,11 @@ std::span<const Row> attention_ops() {
 }
 
 }  // namespace berth::ops::onnx
+
+namespace berth::ops {
+
+std::int64_t attention_window(const OpView& op) {
+  return std::max<std::int64_t>(0, op.integer("local_window_size", -1));
+}
+
+}  // namespace berth::ops

@@ -317,6 +317,7 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
   const Tool* const for_tool = tool_of(settings);
   if (for_tool != nullptr && has_own_model(*for_tool)) {
     posed.graph = ops::with_parameters_as_stored(std::move(posed.graph));
+    if (for_tool->held != nullptr) posed.graph = for_tool->held(std::move(posed.graph));
     if (posed.costs != nullptr) {
       posed.costs = Costs::of_step(std::move(posed.costs), *posed.graph, *posed.cluster);
     }

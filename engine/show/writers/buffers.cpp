@@ -12,6 +12,7 @@
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
 #include "support/units.h"
+#include "writers/caches.h"
 
 namespace berth::writers {
 namespace {
@@ -54,41 +55,17 @@ std::int64_t width_read(const Graph& graph, OpId op) {
   return width;
 }
 
-/// How many positions a cache that is an input of a layer has: along the dimension in which an op of the layer
-/// makes it longer. 0 where none does.
-std::int64_t cached_positions(const Graph& graph, const Block& layer, TensorId cache) {
-  const auto shape = graph.shape(cache);
-  if (shape.size() < 3) return 0;
-  for (const OpId op : layer.ops) {
-    if (graph.is_input(op)) continue;
-    for (const TensorId made : graph.outputs(op)) {
-      const auto longer = graph.shape(made);
-      if (longer.size() != shape.size()) continue;
-      const auto first = std::mismatch(shape.begin(), shape.end(), longer.begin());
-      const auto along = first.first - shape.begin();
-      if (first.first == shape.end() || along == 0 || *first.second < *first.first) continue;
-      if (std::equal(first.first + 1, shape.end(), first.second + 1)) return *first.first;
-    }
-  }
-  return 0;
-}
-
-/// The positions of the layers' caches. Where no op makes one longer, and none may be a state of fixed size,
-/// their longest dimension but the first.
+/// The positions of the layers' caches, of those that see all of them where there are any. Where no op makes
+/// one longer, and none may be a state of fixed size, the longest.
 std::int64_t cached_positions(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                               bool states) {
+  const std::set<BlockId> windowed = windowed_layers(graph, blocks, decoder);
   std::int64_t growing = 0, longest = 0;
   for (const BlockId layer : decoder.layers) {
-    for (const OpId op : blocks[layer].ops) {
-      if (!graph.is_input(op)) continue;
-      for (const TensorId tensor : graph.outputs(op)) {
-        const auto shape = graph.shape(tensor);
-        if (shape.size() < 3) continue;
-        growing = std::max(growing, cached_positions(graph, blocks[layer], tensor));
-        // A cache of heads, positions and a head's numbers: positions that nobody gave are 1.
-        const bool single = shape.size() == 4 && shape[2] == 1 && shape[1] < shape[3];
-        longest = std::max(longest, single ? 1 : *std::max_element(shape.begin() + 1, shape.end()));
-      }
+    if (windowed.contains(layer)) continue;
+    for (const Cache& cache : caches_of(graph, blocks[layer])) {
+      if (cache.grows) growing = std::max(growing, cache.positions);
+      longest = std::max(longest, cache.positions);
     }
   }
   return growing > 0 || states ? growing : longest;
@@ -97,21 +74,11 @@ std::int64_t cached_positions(const Graph& graph, const Blocks& blocks, const De
 /// Sets the sequences that the caches are of, and the bits of a number in them.
 void find_caches(const Graph& graph, const Blocks& blocks, const Decoder& decoder, Widths& widths) {
   for (const BlockId layer : decoder.layers) {
-    bool halves = false;  // two numbers in a byte
-    for (const OpId op : blocks[layer].ops) {
-      halves = halves || whole_number(graph, op, "kv_cache_bit_width") == 4;
-    }
-    for (const OpId op : blocks[layer].ops) {
-      if (!graph.is_input(op)) continue;
-      for (const TensorId tensor : graph.outputs(op)) {
-        const auto shape = graph.shape(tensor);
-        const int bits = dtype_bits(graph.dtype(tensor));
-        const bool numbers = graph.dtype(tensor) != DType::boolean && bits <= 32;
-        if (!numbers || shape.size() != 4) continue;
-        if (std::find(shape.begin() + 1, shape.end(), widths.cached) == shape.end()) continue;
-        widths.sequences = std::max(widths.sequences, shape.front());
-        widths.cache_bits = std::max(widths.cache_bits, halves ? bits / 2 : bits);
-      }
+    for (const Cache& cache : caches_of(graph, blocks[layer])) {
+      const auto shape = graph.shape(cache.tensor);
+      if (shape.size() != 4 || cache.positions != widths.cached) continue;
+      widths.sequences = std::max(widths.sequences, shape.front());
+      widths.cache_bits = std::max(widths.cache_bits, cache.bits);
     }
   }
 }

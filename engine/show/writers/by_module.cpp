@@ -17,6 +17,7 @@
 #include "cluster/mask.h"
 #include "layers/module_names.h"
 #include "writers/buffers.h"
+#include "writers/caches.h"
 #include "writers/decoder.h"
 #include "writers/writers.h"
 
@@ -441,7 +442,10 @@ std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placemen
   if (!widths.has_caches) return text;
   // All sequences share it.
   text += cat("-c ", widths.sequences * llama_context(widths), "\n");
-  if (widths.sequences > 1) text += cat("-np ", widths.sequences, "\n");
+  // Without it llama-server keeps the windows of four.
+  if (widths.sequences > 1 || !windowed_layers(graph, blocks, decoder).empty()) {
+    text += cat("-np ", widths.sequences, "\n");
+  }
   if (widths.cache_bits == 8 || widths.cache_bits == 4) {
     text += cat("-ctk q", widths.cache_bits, "_0\n-ctv q", widths.cache_bits, "_0\n");
   }

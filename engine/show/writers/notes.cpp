@@ -10,6 +10,7 @@
 #include "berth/support/text.h"
 #include "support/units.h"
 #include "writers/buffers.h"
+#include "writers/caches.h"
 
 namespace berth::writers {
 namespace {
@@ -67,45 +68,17 @@ Weights weights_of(const Graph& graph, const std::vector<OpId>& ops) {
   return all;
 }
 
-/// Keys and values that the layer has for `positions`.
-std::int64_t cache_bytes(const Graph& graph, const Block& layer, std::int64_t positions) {
-  std::int64_t bytes = 0;
-  for (const OpId op : layer.ops) {
-    if (!graph.is_input(op)) continue;
-    for (const TensorId tensor : graph.outputs(op)) {
-      const auto shape = graph.shape(tensor);
-      const bool is_cache =
-          shape.size() > 2 && std::find(shape.begin() + 1, shape.end(), positions) != shape.end();
-      if (is_cache) bytes += graph.bytes(tensor);
-    }
-  }
-  return bytes;
-}
-
-/// Positions that attention of the layer sees; 0 = all.
-std::int64_t window_of(const Graph& graph, const Block& layer) {
-  std::int64_t window = 0;
-  for (const OpId op : layer.ops) {
-    window = std::max(window, whole_number(graph, op, "local_window_size"));
-  }
-  return window;
-}
-
 /// An input of a layer with numbers of heads, or positions beside longer caches, that nobody gave. Empty
 /// where there is none.
 std::string cache_of_one(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
                          const Widths& widths) {
   if (widths.cached <= 1) return {};
   for (const BlockId layer : decoder.layers) {
-    for (const OpId op : blocks[layer].ops) {
-      if (!graph.is_input(op)) continue;
-      for (const TensorId tensor : graph.outputs(op)) {
-        const auto shape = graph.shape(tensor);
-        if (shape.size() != 4 || graph.dtype(tensor) == DType::boolean) continue;
-        const bool no_numbers = shape[2] == widths.cached && shape[3] == 1;
-        const bool no_positions = shape[2] == 1 && shape[1] < shape[3];
-        if (no_numbers || no_positions) return graph.op_name(op);
-      }
+    for (const Cache& cache : caches_of(graph, blocks[layer])) {
+      const auto shape = graph.shape(cache.tensor);
+      if (shape.size() != 4) continue;
+      const bool no_numbers = cache.along == 2 && shape[3] == 1;
+      if (no_numbers || cache.positions == 1) return graph.op_name(cache.input);
     }
   }
   return {};
@@ -159,40 +132,6 @@ void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& deco
   rules.notes.push_back(
       cat("the plan has no room for what ", tool, " allots: cache '", narrow,
           "' has a dimension of 1, as where it is not given; give it with --dim"));
-}
-
-void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-                  ToolRules& rules) {
-  const Widths widths = widths_of(task.graph, blocks, decoder);
-  int layers = 0;
-  std::int64_t positions = 0, unused = 0;
-  for (const BlockId layer : decoder.layers) {
-    const std::int64_t window = window_of(task.graph, blocks[layer]);
-    const std::int64_t allotted = llama_window_context(widths, window);
-    if (window <= 0 || allotted >= widths.cached) continue;
-    const std::int64_t bytes = cache_bytes(task.graph, blocks[layer], widths.cached);
-    ++layers;
-    positions = std::max(positions, allotted);
-    unused += bytes - bytes / widths.cached * allotted;
-  }
-  if (unused == 0) return;
-  rules.notes.push_back(
-      cat("the plan counts the caches of ", layers, layers == 1 ? " layer" : " layers",
-          " with a sliding window for ", format_count(widths.cached),
-          " positions, as the file has them; llama.cpp allots ", format_count(positions),
-          " with -np 1, so that ", format_bytes(unused),
-          " of the plan stay free: where the host has layers, try a larger -ngl"));
-}
-
-void note_cache_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-                     std::string_view tool, ToolRules& rules) {
-  const int bits = widths_of(task.graph, blocks, decoder).cache_bits;
-  const bool has_option = bits == 16 || bits == 8 || (bits == 4 && tool == "llama.cpp");
-  if (bits == 0 || has_option) return;
-  rules.notes.push_back(cat("the plan counts ", bits,
-                            " bits for a number of the caches, as this file has them, and ", tool,
-                            " allots 16, ", bits > 16 ? "less" : "more",
-                            " than the plan has room for; export the model in 16 bits"));
 }
 
 void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_view tool,

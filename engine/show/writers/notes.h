@@ -18,12 +18,6 @@ void note_computed(const ToolTask& task, const Blocks& blocks, ToolRules& rules)
 /// Caches that the file lacks, or has for a single position: a dimension that nobody gave.
 void note_caches(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
                  std::string_view tool, ToolRules& rules);
-/// Tells what llama.cpp does not allot of caches that the file has in full: of layers with a sliding window.
-void note_windows(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-                  ToolRules& rules);
-/// Caches whose numbers have bits that the tool has no option for: it allots 16.
-void note_cache_bits(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
-                     std::string_view tool, ToolRules& rules);
 /// The bits of a weight of `ops`, for a tool that loads `its_file` ("a GGUF file") and not this one.
 void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_view tool,
                std::string_view its_file, ToolRules& rules);

@@ -11,6 +11,7 @@
 #include "berth/support/text.h"
 #include "support/units.h"
 #include "writers/buffers.h"
+#include "writers/caches.h"
 #include "writers/decoder.h"
 #include "writers/notes.h"
 #include "writers/offloading.h"
@@ -307,8 +308,6 @@ ToolRules llama(const ToolTask& task) {
       {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
-  note_windows(task, blocks, decoder, rules);
-  note_cache_bits(task, blocks, decoder, "llama.cpp", rules);
   note_bits(task, ops_of(blocks, decoder.layers), "llama.cpp", "a GGUF file", rules);
   return rules;
 }
@@ -344,7 +343,6 @@ ToolRules vllm_rules(const ToolTask& task) {
   rules.costs = with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline},
                                       blocks, decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
-  note_cache_bits(task, blocks, decoder, "vLLM", rules);
   note_bits(task, ops_of(blocks, decoder.layers), "vLLM", "a checkpoint", rules);
   note_tensor_parallel(task.cluster, rules);
   return rules;
@@ -518,18 +516,19 @@ void needs_one_gpu(const Graph&, const Cluster& cluster) {
 namespace {
 
 constexpr Tool kTools[] = {
-    {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate},
-    {"llama.cpp", "llama.cpp", false, "machine", "first", &writers::llama},
-    {"vllm", "vllm", false, "machine", "none", &writers::vllm_rules},
-    {"deepspeed", "deepspeed", false, "machine", "none", &writers::deepspeed_rules},
-    {"torch-pipelining", "torch-pipelining", false, "any", "none", &writers::torch_rules},
+    {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate, nullptr},
+    {"llama.cpp", "llama.cpp", false, "machine", "first", &writers::llama,
+     &writers::with_llama_caches},
+    {"vllm", "vllm", false, "machine", "none", &writers::vllm_rules, &writers::with_vllm_caches},
+    {"deepspeed", "deepspeed", false, "machine", "none", &writers::deepspeed_rules, nullptr},
+    {"torch-pipelining", "torch-pipelining", false, "any", "none", &writers::torch_rules, nullptr},
     // Both run one part after the other: what lies on two devices never runs at once. Where both are
     // "any" the tool can have any other plan, which runs no faster.
-    {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules},
-    {"openvino", "openvino", false, "any", "any", &writers::openvino_rules},
-    {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules},
-    {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules},
-    {"iree", "csv", false, nullptr, nullptr, &writers::no_rules},
+    {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules, nullptr},
+    {"openvino", "openvino", false, "any", "any", &writers::openvino_rules, nullptr},
+    {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules, nullptr},
+    {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules, nullptr},
+    {"iree", "csv", false, nullptr, nullptr, &writers::no_rules, nullptr},
 };
 
 }  // namespace

@@ -22,9 +22,9 @@ TensorInfo sized(DType dtype, std::vector<std::int64_t> shape) {
 
 /// Two layers with caches of `cached` positions, which Concat makes longer by `more`; heads are wider than
 /// that. `packed`: weights of 4 bits with a scale in 16 for each 32 of them, of a matrix and of two
-/// experts. `window`: of the first layer's attention.
+/// experts.
 std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
-                                     std::int64_t more = 1, std::int64_t window = 0) {
+                                     std::int64_t more = 1) {
   GraphBuilder builder("decoder");
   TensorId last = builder.add_output(builder.add_op("x", "Input"), sized(DType::f16, {1, 64}));
   for (const std::string layer : {"model.layers.0", "model.layers.1"}) {
@@ -38,9 +38,6 @@ std::shared_ptr<const Graph> decoder(std::int64_t cached, bool packed = false,
       const OpId op = builder.add_op(module, "MatMul");
       builder.add_input(op, last);
       if (module.ends_with("q_proj")) builder.add_input(op, cache);
-      if (module == "model.layers.0.self_attn.q_proj" && window != 0) {
-        builder.set_attribute(op, "local_window_size", window);
-      }
       if (packed && module.ends_with("up_proj")) {
         builder.set_attribute(op, "expert_weight_bits", std::int64_t{4});
         builder.add_input(
@@ -134,21 +131,6 @@ TEST_CASE("caches of a single position are told, as nobody gave their dimension"
   }
 }
 
-TEST_CASE("what llama.cpp does not allot of caches of layers with a window is told") {
-  const auto of_window = [](std::int64_t cached, std::int64_t window) {
-    return notes("llama.cpp", *decoder(cached, false, 1, window), "l4+host");
-  };
-  // 4 heads of 512 numbers in 16 bits, for 8192 positions less 1024 + 512.
-  const std::string note = of_window(8192, 1024);
-  CHECK(note.find("the caches of 1 layer with") != std::string::npos);
-  CHECK(note.find("allots 1,536 with -np 1, so that 26.0 MiB") != std::string::npos);
-  CHECK(of_window(8192, 1025).find("allots 1,792 ") != std::string::npos);
-  for (const std::int64_t window : {0, -1, 8000, 1 << 20}) {
-    CAPTURE(window);
-    CHECK(of_window(8192, window).find("window") == std::string::npos);
-  }
-}
-
 TEST_CASE("plans for tools with files of their own say the bits of a weight") {
   CHECK(notes("llama.cpp", *decoder(9), "l4+host").find("counts 16.0 bits") != std::string::npos);
   CHECK(notes("llama.cpp", *decoder(9, true), "l4+host").find("counts 4.5 bits") !=
@@ -157,18 +139,14 @@ TEST_CASE("plans for tools with files of their own say the bits of a weight") {
   CHECK(notes("accelerate", *decoder(9), "l4+host").find("bits") == std::string::npos);
 }
 
-TEST_CASE("plans say the bits of caches, or a note says that the tool allots others") {
+TEST_CASE("plans say the bits of caches where those are not 16") {
   const std::vector<std::int64_t> cache = {1, 4, 99, 8};
   CHECK(plan("llama.cpp", *layer(DType::i8, cache)).ends_with("-c 256\n-ctk q8_0\n-ctv q8_0\n"));
   CHECK(plan("vllm", *layer(DType::i8, cache))
             .ends_with("--max-model-len 100\n--kv-cache-dtype fp8\n"));
-  CHECK(plan("llama.cpp", *layer(DType::f16, cache)).ends_with("-c 256\n"));
-  for (const char* name : {"llama.cpp", "vllm"}) {
-    CAPTURE(name);
-    const std::string told = notes(name, *layer(DType::f32, cache), "l4+host");
-    CHECK(told.find("counts 32 bits for a number of the caches") != std::string::npos);
-    CHECK(notes(name, *layer(DType::f16, cache), "l4+host").find("of the caches") ==
-          std::string::npos);
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    CHECK(plan("llama.cpp", *layer(dtype, cache)).ends_with("-c 256\n"));
+    CHECK(plan("vllm", *layer(dtype, cache)).ends_with("--max-model-len 100\n"));
   }
 }
 
