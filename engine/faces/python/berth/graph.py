@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes as c
+import difflib
 import os
 import pathlib
 import sys
 import tempfile
-from typing import Any, Callable, List, Optional, Sequence
+import warnings
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -15,6 +17,9 @@ from . import _c
 
 
 MOST_BARE = 1 << 20  # ops of which only their number is known
+OF_NODES = ("cost_us", "flops", "output_bytes", "param_bytes", "type")
+OF_EDGES = ("bytes",)
+FOREIGN = {"dtype"}  # a letter away from ours, and often there
 
 
 class Graph:
@@ -85,22 +90,29 @@ class Graph:
     def from_networkx(cls, graph: Any) -> "Graph":
         """Nodes are ops. They may have cost_us (a number, or one by kind of device), flops, output_bytes,
         param_bytes (weights, which each step reads) and type; an edge may have bytes of its own instead of the node's
-        output_bytes. An op with flops reads its inputs and weights, and writes its outputs, as one without has to."""
+        output_bytes. An op with flops reads its inputs and weights, and writes its outputs, as one without has to.
+        Sizes may be floats that are whole. A name that is nearly one of these is InvalidArgument; others are not
+        read, which a warning says."""
         if not (hasattr(graph, "is_directed") and graph.is_directed()):
             raise _c.InvalidArgument("the graph has no directions; give a networkx.DiGraph whose edges point from "
                                      "producer to reader")
         nodes = list(graph.nodes(data=True))
+        edges = list(graph.edges(data=True))
+        _check_names([(f"{node!r}", about) for node, about in nodes], OF_NODES, "nodes")
+        _check_names([(f"the edge {source!r} -> {target!r}", about) for source, target, about in edges], OF_EDGES, "edges")
+        if nodes and not any(about.get(key) for _, about in nodes for key in OF_NODES if key != "type") and \
+                not any(about.get("bytes") for _, _, about in edges):
+            warnings.warn("no node has cost_us, flops, output_bytes or param_bytes, and no edge has bytes: every placement "
+                          "takes no time", stacklevel=2)
         index = {node: i for i, (node, _) in enumerate(nodes)}
         builder = _Builder(str(graph.name or "graph"))
 
         def column(key: str) -> np.ndarray:
-            return np.array([_c.whole(about.get(key, 0), f"{key} of {node!r}", 0, 1 << 62) for node, about in nodes],
-                            np.int64)
+            return np.array([_size(about.get(key, 0), f"{key} of {node!r}") for node, about in nodes], np.int64)
 
         outputs, weights = column("output_bytes"), column("param_bytes")
-        edges = list(graph.edges(data=True))
-        sizes = [None if "bytes" not in about else _c.whole(about["bytes"], f"bytes of the edge {source!r} -> {target!r}",
-                                                            0, 1 << 62) for source, target, about in edges]
+        sizes = [None if "bytes" not in about else _size(about["bytes"], f"bytes of the edge {source!r} -> {target!r}")
+                 for source, target, about in edges]
         # Nobody reads the output of a node whose edges all have bytes: beside these it would last to the step's end.
         for node in {source for source, _, _ in edges} - {source for source, _, about in edges if "bytes" not in about}:
             outputs[index[node]] = 0
@@ -149,6 +161,31 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<berth.Graph of {len(self)} ops>"
+
+
+def _size(number: Any, what: str) -> int:
+    """Bytes; columns of pandas and NumPy have whole numbers as floats."""
+    if isinstance(number, (float, np.floating)) and float(number).is_integer():
+        number = int(number)
+    return _c.whole(number, what, 0, 1 << 62)
+
+
+def _check_names(all_about: Iterable[Tuple[str, Dict[Any, Any]]], known: Sequence[str], whose: str) -> None:
+    """Raises for an attribute that is nearly a known one, and warns once of the others."""
+    nearly_alike = 0.72  # of letters: "cost" and "cost_us" are, "weight" and "bytes" are not
+    others = set()
+    for where, about in all_about:
+        for key in about:
+            if key in known or key in others:
+                continue
+            near = [] if key in FOREIGN else difflib.get_close_matches(str(key), known, 1, nearly_alike)
+            if near:
+                raise _c.InvalidArgument(f"unknown attribute {key!r} of {where}; did you mean {near[0]!r}? Known: "
+                                         f"{', '.join(known)}")
+            others.add(key)
+    if others:
+        warnings.warn(f"attributes of {whose} that are not read: {', '.join(sorted(map(str, others)))}; known are "
+                      f"{', '.join(known)}", stacklevel=3)
 
 
 class _Builder:
