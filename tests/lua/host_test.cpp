@@ -147,6 +147,19 @@ TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
     const auto again = host.make_policy(path.string());
     CHECK(place(*again, *evaluator, {}, unlimited).placement == Placement{0});
   }
+  SUBCASE("a file that fails gives its line alone") {
+    const auto path =
+        write("typo.lua", "require('berth').register_policy {\n  name = 'typo', plcae = 1 }");
+    try {
+      static_cast<void>(host.make_policy(path.string()));
+      FAIL_CHECK("expected an error");
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      CHECK_MESSAGE(message.find("typo.lua:1:") != std::string::npos, message);
+      CHECK_MESSAGE(message.find("plcae") != std::string::npos, message);
+      CHECK_MESSAGE(message.find('\n') == std::string::npos, message);
+    }
+  }
   SUBCASE("by its name, and it is listed") {
     run(kEverythingOnFirst);
     const auto policy = host.make_policy("first");

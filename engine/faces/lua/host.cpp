@@ -52,7 +52,7 @@ Host::Host(Engine& engine, std::filesystem::path library_folder)
 Host::~Host() = default;
 
 void Host::run_script(const std::filesystem::path& script, const std::vector<std::string>& args) {
-  lua::run_script(*state_, script, args);
+  lua::run_script(*state_, script, args, Traceback::yes);
 }
 
 std::unique_ptr<Policy> Host::make_policy(const std::string& name, const OptionTexts& options) {

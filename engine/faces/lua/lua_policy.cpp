@@ -239,7 +239,7 @@ std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
   state.engine.check_allowed(name);
   // The script registers its policy; one that was registered by an earlier run is still there.
   const auto before = state.policies;
-  run_script(state, name, {});
+  run_script(state, name, {}, Traceback::no);
   std::shared_ptr<const PolicyDefinition> registered;
   for (const auto& [key, definition] : state.policies) {
     const auto known = before.find(key);

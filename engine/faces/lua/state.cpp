@@ -210,7 +210,7 @@ void load_source(lua_State* L, const std::filesystem::path& file) {
 }
 
 void run_script(State& state, const std::filesystem::path& script,
-                const std::vector<std::string>& args) {
+                const std::vector<std::string>& args, Traceback traceback) {
   lua_State* L = running_thread(state);
   const StackGuard guard(L);
   reserve_stack(L, static_cast<int>(args.size()) + 10);
@@ -234,7 +234,7 @@ void run_script(State& state, const std::filesystem::path& script,
   for (const std::string& argument : args) lua_pushlstring(L, argument.data(), argument.size());
 
   add_to_path(state, L, std::filesystem::absolute(script).parent_path());
-  call_protected(state, L, static_cast<int>(args.size()), 0, Traceback::yes);
+  call_protected(state, L, static_cast<int>(args.size()), 0, traceback);
   // A script may run another one: the failure is that of the first.
   if (outer.is_nested()) return;
   lua_getfield(L, LUA_REGISTRYINDEX, kFailure);

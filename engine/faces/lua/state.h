@@ -104,8 +104,9 @@ void load_source(lua_State* L, const std::filesystem::path& file);
 /// Makes room for `slots` values on the stack. Throws Error if Lua's limit is reached.
 void reserve_stack(lua_State* L, int slots);
 
-/// Runs the script; see Host::run_script.
+/// Runs the script; see Host::run_script. A traceback is for who wrote what is run: the author of a file
+/// that a setting names gets the line alone, as of an option.
 void run_script(State& state, const std::filesystem::path& script,
-                const std::vector<std::string>& args);
+                const std::vector<std::string>& args, Traceback traceback);
 
 }  // namespace berth::lua
