@@ -1267,7 +1267,8 @@ function context:random() end
 ---@return table<string, boolean | number | string>
 function context:options() end
 
----Whether to return the best placement so far now: the budget is used up, or the user asked to stop.
+---Whether to return the best placement so far now: the budget is used up, or the user asked to stop. A policy
+---that does not ask is ended by its evaluator some seconds later; the best that it evaluated is then its answer.
 ---@return boolean
 function context:should_stop() end
 

@@ -156,7 +156,7 @@ TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
     } catch (const Error& error) {
       const std::string message = error.what();
       CHECK_MESSAGE(message.find("typo.lua:1:") != std::string::npos, message);
-      CHECK_MESSAGE(message.find("plcae") != std::string::npos, message);
+      CHECK_MESSAGE(message.find("'plcae'") != std::string::npos, message);
       CHECK_MESSAGE(message.find('\n') == std::string::npos, message);
     }
   }
@@ -202,6 +202,69 @@ TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
     const auto policy = host.make_policy(path.string());
     expect_error(ErrorCode::infeasible, {"too big"},
                  [&] { static_cast<void>(place(*policy, *evaluator, {}, unlimited)); });
+  }
+  SUBCASE("one that never asks is ended with the best that it evaluated") {
+    host.set_patience(0);
+    PlaceContext context;
+    int asked = 0;
+    context.should_stop = [&asked] { return ++asked > 20; };
+    const auto ended = [&](const char* body) {
+      asked = 0;
+      const auto path = write("deaf.lua", std::string(R"(local berth = require "berth"
+        berth.register_policy { name = "deaf", place = function(problem, evaluator, context)
+          local moves = berth.moves(evaluator)
+          moves:reset { 2 }
+          while true do )") + body + " end end }");
+      const auto policy = host.make_policy(path.string());
+      const PlaceResult result = place(*policy, *evaluator, context, unlimited);
+      REQUIRE(!result.notes.empty());
+      CHECK(result.notes[0].find("'deaf' never asked whether to stop") != std::string::npos);
+      return result.placement;
+    };
+    CHECK(ended("evaluator:evaluate { 1 }") == Placement{0});
+    CHECK(ended("evaluator:batch { { 2 }, { 1 } }") == Placement{1});
+    CHECK(ended("moves:propose(1, 1)") == Placement{1});
+    CHECK(ended("pcall(evaluator.evaluate, evaluator, { 1 })") == Placement{0});
+    CHECK(ended("coroutine.wrap(function() pcall(evaluator.evaluate, evaluator, { 1 }) end)()") ==
+          Placement{0});
+    // What runs next is not ended.
+    run("for i = 1, 1000 do assert(tostring(i) == ('%d'):format(i)) end");
+  }
+  SUBCASE("one that asks ends by itself") {
+    host.set_patience(0);
+    PlaceContext context;
+    context.should_stop = [] { return true; };
+    const auto path = write("asks.lua", R"(
+      require("berth").register_policy { name = "asks", place = function(_, evaluator, context)
+        assert(context:should_stop())
+        for _ = 1, 100 do evaluator:evaluate { 1 } end
+        return { 2 } end })");
+    const auto policy = host.make_policy(path.string());
+    CHECK(place(*policy, *evaluator, context, unlimited).placement == Placement{1});
+  }
+  SUBCASE("one that asks as scripts do ends by itself, too") {
+    host.set_patience(0);
+    host.set_should_stop([] { return true; });
+    PlaceContext context;
+    context.should_stop = [] { return true; };
+    const auto path = write("asks.lua", R"(local berth = require "berth"
+      berth.register_policy { name = "asks", place = function(_, evaluator)
+        assert(berth.should_stop())
+        for _ = 1, 100 do evaluator:evaluate { 1 } end
+        return { 2 } end })");
+    const auto policy = host.make_policy(path.string());
+    CHECK(place(*policy, *evaluator, context, unlimited).placement == Placement{1});
+  }
+  SUBCASE("one that never asks and evaluated nothing has no answer") {
+    host.set_patience(0);
+    PlaceContext context;
+    context.should_stop = [] { return true; };
+    const auto path = write("nothing.lua", R"(local berth = require "berth"
+      berth.register_policy { name = "nothing", place = function(_, evaluator)
+        while true do evaluator:batch {} end end })");
+    const auto policy = host.make_policy(path.string());
+    expect_error(ErrorCode::cancelled, {"'nothing'", "nothing.lua:3:", "context:should_stop()"},
+                 [&] { static_cast<void>(place(*policy, *evaluator, context, unlimited)); });
   }
   SUBCASE("another thread cannot call it") {
     run(kEverythingOnFirst);

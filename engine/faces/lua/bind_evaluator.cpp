@@ -5,6 +5,7 @@
 #include "call.h"
 #include "lua_evaluator.h"
 #include "objects.h"
+#include "policy_call.h"
 #include "state.h"
 #include "values.h"
 
@@ -17,6 +18,15 @@ Evaluator& EvaluatorObject::get() const {
                 "berth.evaluator(problem)");
   }
   return *evaluator;
+}
+
+void EvaluatorObject::tell(std::span<const Placement> found,
+                           std::span<const Evaluation> evaluations) const {
+  if (lent_for == nullptr) return;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    lent_for->keep(found[i], evaluations[i].feasible, evaluations[i].objective_us);
+  }
+  lent_for->heed();
 }
 
 namespace {
@@ -73,8 +83,10 @@ const Evaluation& evaluate_argument(const Call& call, EvaluatorObject& self, int
   if (self.placements.empty()) self.placements.resize(1);
   if (self.results.empty()) self.results.resize(1);
   read_placement(call.argument(argument, "placement"), self.problem->problem(), self.placements[0]);
-  evaluator.evaluate(std::span<const Placement>(self.placements.data(), 1),
-                     std::span(self.results.data(), 1));
+  const std::span<const Placement> one(self.placements.data(), 1);
+  const std::span result(self.results.data(), 1);
+  evaluator.evaluate(one, result);
+  self.tell(one, result);
   return self.results[0];
 }
 
@@ -109,10 +121,11 @@ int batch(Call& call) {
     read_placement(Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0),
                    self->problem->problem(), self->placements[i]);
   }
-  evaluator.evaluate(std::span<const Placement>(self->placements.data(), count),
-                     std::span(self->results.data(), count));
-  push_array(call.L, std::span(self->results.data(), count),
-             [&](const Evaluation& result) { push_evaluation(call.L, result); });
+  const std::span<const Placement> placements(self->placements.data(), count);
+  const std::span results(self->results.data(), count);
+  evaluator.evaluate(placements, results);
+  self->tell(placements, results);
+  push_array(call.L, results, [&](const Evaluation& result) { push_evaluation(call.L, result); });
   return 1;
 }
 

@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "call.h"
 #include "lua_policy.h"
+#include "policy_call.h"
 #include "state.h"
 #include "values.h"
 
@@ -32,7 +33,9 @@ int clock(Call& call) {
 }
 
 int should_stop(Call& call) {
-  return call.boolean(call.state.should_stop && call.state.should_stop());
+  const bool stop = call.state.should_stop && call.state.should_stop();
+  if (stop) PolicyCall::tell_all(call.state);
+  return call.boolean(stop);
 }
 
 int progress(Call& call) {

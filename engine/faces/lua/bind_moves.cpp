@@ -4,6 +4,7 @@
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
+#include "policy_call.h"
 #include "values.h"
 
 namespace berth::lua {
@@ -36,6 +37,15 @@ void count(MovesObject& self) {
   self.told = work;
 }
 
+/// Ends the call of a policy that does not ask for its end, with the placement that these moves keep.
+void heed(const MovesObject& self) {
+  PolicyCall* const call = self.counted == nullptr ? nullptr : self.counted->lent_for;
+  if (call == nullptr || !call->over()) return;
+  const MoveEvaluator& moves = self.moves;
+  call->keep(moves.placement(), moves.feasible(), moves.objective_us());
+  call->heed();
+}
+
 int reset(Call& call) {
   const auto self = call.self<MovesObject>();
   const Problem& problem = self->problem->problem();
@@ -44,6 +54,7 @@ int reset(Call& call) {
   problem.validate_but_separations(placement);
   self->moves.reset(placement);
   count(*self);
+  heed(*self);
   return call.self_again();
 }
 
@@ -60,6 +71,7 @@ int propose_moves(Call& call, MovesObject& self, const Value& cutoff) {
       cutoff.present() ? cutoff.number() : std::numeric_limits<double>::infinity();
   const MoveEvaluator::Candidate candidate = self.moves.propose(self.proposed, cutoff_us);
   count(self);
+  heed(self);
   call.number(candidate.objective_us);
   call.integer(candidate.excess_bytes);
   call.boolean(candidate.rejected);
@@ -112,6 +124,7 @@ int accept(Call& call) {
   const auto self = call.self<MovesObject>();
   self->moves.accept();
   count(*self);
+  heed(*self);
   return call.self_again();
 }
 

@@ -11,6 +11,7 @@
 #include "learning.h"
 #include "lua_policy.h"
 #include "objects.h"
+#include "policy_call.h"
 #include "settings_values.h"
 #include "state.h"
 #include "values.h"
@@ -264,8 +265,9 @@ int initial(Call& call) {
 }
 
 int should_stop(Call& call) {
-  const PlaceContext& context = call.self<ContextObject>()->get();
-  return call.boolean(context.should_stop && context.should_stop());
+  const auto self = call.self<ContextObject>();
+  static_cast<void>(self->get());
+  return call.boolean(self->call->asked());
 }
 
 int progress(Call& call) {

@@ -67,6 +67,10 @@ void Host::set_should_stop(std::function<bool()> should_stop) {
   state_->should_stop = std::move(should_stop);
 }
 
+void Host::set_patience(double seconds) {
+  state_->patience_s = seconds;
+}
+
 void Host::set_threads(int threads) {
   state_->threads = threads;
 }

@@ -59,6 +59,10 @@ class Host {
   /// so far (Ctrl-C). Empty = never.
   void set_should_stop(std::function<bool()> should_stop);
 
+  /// How many seconds a policy in Lua may go on when its time is over and it has not asked whether that is so;
+  /// its evaluator then ends it, and the best that it evaluated is its answer. 2 by default.
+  void set_patience(double seconds);
+
   /// How many threads policies and evaluators of scripts use where the script does not say;
   /// 0 = one per core, the default.
   void set_threads(int threads);

@@ -6,6 +6,7 @@
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
+#include "policy_call.h"
 #include "state.h"
 #include "values.h"
 
@@ -49,13 +50,16 @@ class LuaPolicy : public Policy {
       ContextObject& context;
       ~Loan() {
         evaluator.evaluator = nullptr;
+        evaluator.lent_for = nullptr;
         context = {};
       }
     } loan{*evaluator_object, *context_object};
+    PolicyCall call(state_, problem, context);
     evaluator_object->evaluator = &evaluator;
+    evaluator_object->lent_for = &call;
     std::vector<std::string> notes;
     LowerBound proven;
-    *context_object = {&context, &options_, &notes, &proven};
+    *context_object = {&context, &options_, &notes, &proven, &call};
 
     definition_->place()->push(L);
     push(state_, L, problem_object);
@@ -64,22 +68,33 @@ class LuaPolicy : public Policy {
     try {
       call_protected(state_, L, 3, 1, Traceback::no);
     } catch (const Error& error) {
+      if (call.ended() && !call.best().empty()) {
+        notes.push_back(cat("the policy '", definition_->name(),
+                            "' never asked whether to stop and was ended: this is the best that it "
+                            "evaluated; ask context:should_stop() in its loops"));
+        return answer_of(call.best(), std::move(notes), std::move(proven));
+      }
       throw Error(error.code(), cat("the policy '", definition_->name(), "': ", error.what()));
     }
-    PolicyAnswer answer({});
+    Placement placement;
     try {
-      read_placement(Value(L, lua_gettop(L), "placement", /*argument=*/0), problem,
-                     answer.placement);
+      read_placement(Value(L, lua_gettop(L), "placement", /*argument=*/0), problem, placement);
     } catch (const Error& error) {
       throw Error(error.code(), cat("the policy '", definition_->name(),
                                     "' did not return a placement: ", error.what()));
     }
+    return answer_of(std::move(placement), std::move(notes), std::move(proven));
+  }
+
+ private:
+  static PolicyAnswer answer_of(Placement placement, std::vector<std::string> notes,
+                                LowerBound proven) {
+    PolicyAnswer answer(std::move(placement));
     answer.notes = std::move(notes);
     answer.proven = std::move(proven);
     return answer;
   }
 
- private:
   State& state_;
   std::shared_ptr<const PolicyDefinition> definition_;
   Options options_;

@@ -24,6 +24,8 @@
 
 namespace berth::lua {
 
+class PolicyCall;
+
 /// A problem with what its methods need again and again, made when first needed.
 class ProblemObject {
  public:
@@ -61,12 +63,15 @@ struct EvaluatorObject {
   std::shared_ptr<SessionObject> session;  ///< what executes; null if it simulates
   std::unique_ptr<Evaluator> owned;
   Evaluator* evaluator = nullptr;  ///< null: the call it was lent for has ended
+  PolicyCall* lent_for = nullptr;  ///< null: it is Lua's own, or that call has ended
   // Reused from call to call, so that an evaluation allocates nothing.
   std::vector<Placement> placements;
   std::vector<Evaluation> results;
 
   /// Throws Error where the loan has ended.
   Evaluator& get() const;
+  /// Tells the call that it was lent for what was evaluated. Throws Error where that is to end.
+  void tell(std::span<const Placement> found, std::span<const Evaluation> evaluations) const;
 };
 
 /// A placement that is kept evaluated, and moves away from it.
@@ -96,6 +101,7 @@ struct ContextObject {
   const Options* options = nullptr;
   std::vector<std::string>* notes = nullptr;  ///< of the answer
   LowerBound* proven = nullptr;               ///< of the answer
+  PolicyCall* call = nullptr;
 
   /// Throws Error where the call has ended.
   const PlaceContext& get() const;

@@ -17,6 +17,7 @@
 
 namespace berth::lua {
 
+class PolicyCall;
 class PolicyDefinition;
 
 struct State {
@@ -39,6 +40,8 @@ struct State {
   Settings settings;
   int threads = 0;  ///< of policies and evaluators that are told no number; 0 = one per core
   std::function<bool()> should_stop;
+  double patience_s = 2;              ///< see Host::set_patience
+  PolicyCall* policy_call = nullptr;  ///< of the policy that runs now
   std::function<void(const std::string&)> progress;
   /// The last Error turned into a Lua error. A Lua error has only a text; where that text comes
   /// back unchanged, the Error it came from tells the code.
