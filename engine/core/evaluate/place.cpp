@@ -18,6 +18,7 @@
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
 #include "evaluate/needed_bound.h"
+#include "evaluate/overrun.h"
 #include "support/enum_name.h"
 #include "support/units.h"
 
@@ -204,12 +205,6 @@ SearchEnd end_of(const PolicyAnswer& answer, const PlaceResult& result, const St
   if (stops.caller) return SearchEnd::cancelled;
   if (stops.clock) return SearchEnd::budget;
   return answer.end;
-}
-
-/// Policies end the step that they are in: a little later than the budget says is as it should be.
-bool overran(double wall_s, double budget_s) {
-  constexpr double kGrace = 0.25;
-  return wall_s > budget_s * (1 + kGrace) + kGrace;
 }
 
 /// Rounding apart, no feasible placement is below a proven bound.
@@ -411,9 +406,8 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
       result.notes.push_back("this placement is " + whose);
     }
   }
-  if (overran(result.wall_s, budget_s)) {
-    result.notes.push_back(cat(name_of(policy), " took ", result.wall_s, " s of a budget of ",
-                               budget_s, " s: it does not ask often enough whether to stop"));
+  if (std::string late = overrun_text(name_of(policy), result.wall_s, budget_s); !late.empty()) {
+    result.notes.push_back(std::move(late));
   }
   return result;
 }

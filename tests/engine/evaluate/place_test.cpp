@@ -1,16 +1,15 @@
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <stdexcept>
-#include <thread>
 
 #include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/outcome.h"
 #include "berth/policy.h"
+#include "evaluate/overrun.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"
 
@@ -418,15 +417,13 @@ TEST_CASE("place: what the caller's own callbacks throw ends the search, past th
 }
 
 TEST_CASE("place: a policy that goes on after its budget has a note that says so") {
-  const auto evaluator = make_simulation_evaluator(two_ops(), 1);
-  Scripted policy([](Evaluator&, const PlaceContext&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // beyond the grace of 0.25 s
-    return Placement{1, 1};
-  });
-  const PlaceResult late = place(policy, *evaluator, {}, 0);
-  REQUIRE(late.notes.size() == 1);
-  CHECK(late.notes[0].starts_with("policy 'scripted' took 0.3"));
-  CHECK(place(policy, *evaluator, {}, kNoBudget).notes.empty());
+  CHECK(
+      overrun_text("policy 'slow'", 1.6, 1) ==
+      "policy 'slow' took 1.6 s of a budget of 1 s: it does not ask often enough whether to stop");
+  CHECK(!overrun_text("policy 'slow'", 0.3, 0).empty());
+  CHECK(overrun_text("policy 'slow'", 1.4, 1).empty());
+  CHECK(overrun_text("policy 'slow'", 0.2, 0).empty());
+  CHECK(overrun_text("policy 'slow'", 1e9, kNoBudget).empty());
 }
 
 TEST_CASE("place: a policy learns its budget and where to start from") {
