@@ -94,6 +94,13 @@ foreach(format graph cluster placement costs settings)
   endforeach()
 endforeach()
 
+foreach(file doc/berth/LICENSE doc/berth/README.md bash-completion/completions/berth
+             zsh/site-functions/_berth fish/vendor_completions.d/berth.fish)
+  if(NOT EXISTS ${prefix}/share/${file})
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()
+
 # Versions and components: what is asked for, and whether it is found.
 foreach(row "0.1|yes" "0.1...<1.0|yes" "0.1.0...0.1.0|yes" "0.1...<1.0 COMPONENTS c engine|yes"
             "0.2...<1.0|no" "0.0.1...<0.1|no" "1.0|no" "0.1 COMPONENTS nonsense|no")

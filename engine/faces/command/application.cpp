@@ -165,6 +165,7 @@ int run(int argc, char** argv) {
     add_watch(app, chosen);
     add_run(app, chosen);
     add_study(app, chosen);
+    add_completion(app, chosen);
     return run_checked(app, chosen, argc, argv);
   } catch (const Error& error) {
     log_error(error.what());

@@ -28,5 +28,7 @@ void add_schema(CLI::App& app, Action& chosen);
 void add_watch(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_study(CLI::App& app, Action& chosen);
+/// Completes all that `app` has when it runs.
+void add_completion(CLI::App& app, Action& chosen);
 
 }  // namespace berth::command
