@@ -520,9 +520,14 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   }
   std::string known = "the exchange format (" + std::string(kGraphSuffix) + ")";
   for (const std::string& name : names) known += ", " + name;
-  throw Error(
-      ErrorCode::unsupported,
-      cat(model.string(), ": no frontend knows this kind of file. Known: ", known, ".", left_out));
+  const std::string unnamed = model.extension().empty()
+                                  ? cat(" A model's kind is told by the end of its name, which "
+                                        "this one lacks: link or copy "
+                                        "it to a name such as ",
+                                        model.filename().string(), ".onnx.")
+                                  : std::string();
+  throw Error(ErrorCode::unsupported, cat(model.string(), ": no frontend knows this kind of file.",
+                                          unnamed, " Known: ", known, ".", left_out));
 }
 
 LoadedProgram Engine::load_program(const std::filesystem::path& model, const LoadOptions& options) {

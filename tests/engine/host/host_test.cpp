@@ -544,6 +544,9 @@ TEST_CASE("models of other programs: the error says what they are and how they b
   refused("model.onnx.zst", "unpack it first");
   refused("graph.json", "let its name end in .graph.json");
   refused("notes.rtf", "no frontend knows this kind of file. Known: ");
+  refused(
+      "noext",
+      "the end of its name, which this one lacks: link or copy it to a name such as noext.onnx");
   refused("config.json", "optimum-cli export onnx");
   Engine engine;
   test::expect_error(ErrorCode::unsupported, {folder.path().string(), "optimum-cli export onnx"},
