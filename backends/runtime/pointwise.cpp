@@ -1,10 +1,11 @@
 #include "runtime/pointwise.h"
 
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 
+#include "runtime/every_machine.h"
+#include "runtime/parallel.h"
 #include "runtime/vector_math.h"
 
 namespace berth::runtime {
@@ -15,48 +16,48 @@ using Kind = Pointwise::Kind;
 /// Writes the function of `count` numbers over them.
 using Pass = void (*)(float* x, std::int64_t count, float alpha, float beta);
 
-BERTH_VECTORISED void relu(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
+BERTH_EVERY_MACHINE void relu(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = vectors::chosen(x[i] < 0, 0, x[i]);
 }
 
-BERTH_VECTORISED void clip(float* x, std::int64_t count, float alpha, float beta) {
+BERTH_EVERY_MACHINE void clip(float* x, std::int64_t count, float alpha, float beta) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float raised = vectors::chosen(x[i] < alpha, alpha, x[i]);
     x[i] = vectors::chosen(raised > beta, beta, raised);
   }
 }
 
-BERTH_VECTORISED void leaky_relu(float* x, std::int64_t count, float alpha, float /*beta*/) {
+BERTH_EVERY_MACHINE void leaky_relu(float* x, std::int64_t count, float alpha, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = vectors::chosen(x[i] < 0, x[i] * alpha, x[i]);
 }
 
-BERTH_VECTORISED void sigmoid(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
+BERTH_EVERY_MACHINE void sigmoid(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = vectors::sigmoid(x[i]);
 }
 
-BERTH_VECTORISED void swish(float* x, std::int64_t count, float alpha, float /*beta*/) {
+BERTH_EVERY_MACHINE void swish(float* x, std::int64_t count, float alpha, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * vectors::sigmoid(alpha * x[i]);
 }
 
-BERTH_VECTORISED void hard_swish(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
+BERTH_EVERY_MACHINE void hard_swish(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float raised = vectors::chosen(x[i] < -3, 0, x[i] + 3);
     x[i] = x[i] * vectors::chosen(raised > 6, 6, raised) * (1.0F / 6);
   }
 }
 
-BERTH_VECTORISED void erf(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
+BERTH_EVERY_MACHINE void erf(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = vectors::erf(x[i]);
 }
 
-BERTH_VECTORISED void gelu(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
+BERTH_EVERY_MACHINE void gelu(float* x, std::int64_t count, float /*alpha*/, float /*beta*/) {
   constexpr float kRootOfHalf = 0.70710678118654752F;
   for (std::int64_t i = 0; i < count; ++i) {
     x[i] = 0.5F * x[i] * (1 + vectors::erf(kRootOfHalf * x[i]));
   }
 }
 
-BERTH_VECTORISED void add(float* to, const float* a, const float* b, std::int64_t count) {
+BERTH_EVERY_MACHINE void add(float* to, const float* a, const float* b, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
 }
 
@@ -132,7 +133,7 @@ void compute(const Pointwise& function, float* to, std::int64_t count, const Fil
   constexpr std::int64_t kPart = 2048, kWorthAThread = 32768;
   const Pass pass = pass_of(function.kind);
   const auto alpha = static_cast<float>(function.alpha), beta = static_cast<float>(function.beta);
-  at::parallel_for(0, count, kWorthAThread, [&](std::int64_t begin, std::int64_t end) {
+  in_parallel(0, count, kWorthAThread, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += kPart) {
       const std::int64_t part = std::min(kPart, end - first);
       fill(first, part);

@@ -12,13 +12,6 @@
 #define BERTH_INLINED inline
 #endif
 
-// Before a function: it is compiled for the widest vectors of each kind of processor, and chosen when it is loaded.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define BERTH_VECTORISED [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")]]
-#else
-#define BERTH_VECTORISED
-#endif
-
 namespace berth::runtime::vectors {
 
 /// One of two numbers by a mask: compilers turn conditional expressions back into branches.

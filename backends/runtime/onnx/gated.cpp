@@ -1,12 +1,13 @@
 #include "runtime/onnx/gated.h"
 
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "runtime/every_machine.h"
+#include "runtime/parallel.h"
 #include "runtime/vector_math.h"
 
 namespace berth::runtime::onnx {
@@ -41,8 +42,8 @@ BERTH_INLINED void add_rows(const float* x, std::int64_t size, const float* pane
   }
 }
 
-BERTH_VECTORISED void add_panel(const float* x, std::int64_t rows, std::int64_t size,
-                                const float* panel, float* to, std::int64_t stride) {
+BERTH_EVERY_MACHINE void add_panel(const float* x, std::int64_t rows, std::int64_t size,
+                                   const float* panel, float* to, std::int64_t stride) {
   for (; rows >= kRows; rows -= kRows, x += kRows * size, to += kRows * stride) {
     add_rows<kRows>(x, size, panel, to, stride);
   }
@@ -74,7 +75,7 @@ class Packed {
   void add_product(const float* x, std::int64_t batch, float* to) const {
     constexpr std::int64_t kWorthAThread = 1 << 17;
     const std::int64_t grain = 1 + kWorthAThread / (1 + batch * size_ * kPanel);
-    at::parallel_for(0, panels_, grain, [&](std::int64_t begin, std::int64_t end) {
+    in_parallel(0, panels_, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
         add_panel(x, batch, size_, numbers_.data() + p * size_ * kPanel, to + p * kPanel, width());
       }
@@ -88,8 +89,8 @@ class Packed {
 
 // --- gates, for one sequence of a batch ----------------------------------------------------------
 
-BERTH_VECTORISED void pass_lstm(const float* __restrict gates, float* __restrict cell,
-                                float* __restrict hidden, std::int64_t n) {
+BERTH_EVERY_MACHINE void pass_lstm(const float* __restrict gates, float* __restrict cell,
+                                   float* __restrict hidden, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) {
     const float input = vectors::sigmoid(gates[j]), output = vectors::sigmoid(gates[n + j]);
     const float forget = vectors::sigmoid(gates[2 * n + j]);
@@ -99,15 +100,15 @@ BERTH_VECTORISED void pass_lstm(const float* __restrict gates, float* __restrict
 }
 
 /// The reset gate's share of the state.
-BERTH_VECTORISED void reset(const float* __restrict gates, const float* __restrict hidden,
-                            float* __restrict to, std::int64_t n) {
+BERTH_EVERY_MACHINE void reset(const float* __restrict gates, const float* __restrict hidden,
+                               float* __restrict to, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) to[j] = vectors::sigmoid(gates[n + j]) * hidden[j];
 }
 
 /// The reset gate scales the product with the state.
-BERTH_VECTORISED void pass_gru(const float* __restrict gates, const float* __restrict candidate,
-                               const float* __restrict product, float* __restrict hidden,
-                               std::int64_t n) {
+BERTH_EVERY_MACHINE void pass_gru(const float* __restrict gates, const float* __restrict candidate,
+                                  const float* __restrict product, float* __restrict hidden,
+                                  std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) {
     const float update = vectors::sigmoid(gates[j]), kept = vectors::sigmoid(gates[n + j]);
     const float now = vectors::tanh(candidate[j] + kept * product[j]);
@@ -116,9 +117,9 @@ BERTH_VECTORISED void pass_gru(const float* __restrict gates, const float* __res
 }
 
 /// The candidate has the product with the reset state in it.
-BERTH_VECTORISED void pass_reset_gru(const float* __restrict gates,
-                                     const float* __restrict candidate, float* __restrict hidden,
-                                     std::int64_t n) {
+BERTH_EVERY_MACHINE void pass_reset_gru(const float* __restrict gates,
+                                        const float* __restrict candidate, float* __restrict hidden,
+                                        std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) {
     const float update = vectors::sigmoid(gates[j]), now = vectors::tanh(candidate[j]);
     hidden[j] = (1 - update) * now + update * hidden[j];

@@ -1,7 +1,6 @@
 #include "runtime/onnx/planes.h"
 
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
@@ -9,7 +8,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/every_machine.h"
 #include "runtime/layouts.h"
+#include "runtime/parallel.h"
 #include "runtime/vector_math.h"
 
 namespace berth::runtime::onnx {
@@ -74,26 +75,25 @@ void copy_planes(const Tensor& from, const Tensor& to, const Sources& rows,
     return rows.first.empty() ? row : rows.first[static_cast<std::size_t>(row)];
   };
   const std::int64_t outer = from.numel() / (planes.rows * given);
-  at::parallel_for(
-      0, outer, 1 + 32768 / (row_count * made), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          for (std::int64_t row = 0; row < row_count; ++row) {
-            Element* const out = target + (plane * row_count + row) * made;
-            const Element* const in = source + (plane * planes.rows + row_of(row)) * given;
-            if (row > 0 && row_of(row) == row_of(row - 1)) {
-              std::copy_n(out - made, made, out);
-            } else if (columns.first.empty()) {
-              std::copy_n(in, made, out);
-            } else {
-              copy_columns(in, out, columns.first, factor, planes.inner);
-            }
-          }
+  in_parallel(0, outer, 1 + 32768 / (row_count * made), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      for (std::int64_t row = 0; row < row_count; ++row) {
+        Element* const out = target + (plane * row_count + row) * made;
+        const Element* const in = source + (plane * planes.rows + row_of(row)) * given;
+        if (row > 0 && row_of(row) == row_of(row - 1)) {
+          std::copy_n(out - made, made, out);
+        } else if (columns.first.empty()) {
+          std::copy_n(in, made, out);
+        } else {
+          copy_columns(in, out, columns.first, factor, planes.inner);
         }
-      });
+      }
+    }
+  });
 }
 
-BERTH_VECTORISED void blend(float* to, const float* a, float of_a, const float* b, float of_b,
-                            std::int64_t count) {
+BERTH_EVERY_MACHINE void blend(float* to, const float* a, float of_a, const float* b, float of_b,
+                               std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = a[i] * of_a + b[i] * of_b;
 }
 
@@ -159,30 +159,29 @@ void blend_planes(const Tensor& from, const Tensor& to, const Sources& rows,
   const float* const source = from.data_ptr<float>();
   float* const target = to.data_ptr<float>();
   const std::int64_t outer = from.numel() / given;
-  at::parallel_for(
-      0, outer, 1 + 32768 / (row_count * made), [&](std::int64_t begin, std::int64_t end) {
-        WideRows wide(planes, columns);
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          wide.begin(source + plane * given);
-          for (std::int64_t row = 0; row < row_count; ++row) {
-            float* const out = target + (plane * row_count + row) * made;
-            const auto r = static_cast<std::size_t>(row);
-            if (rows.first.empty()) {
-              std::copy_n(wide.row(row), made, out);
-            } else {
-              const float* const a = wide.row(rows.first[r]);
-              blend(out, a, rows.of_first[r], wide.row(rows.second[r]), rows.of_second[r], made);
-            }
-          }
+  in_parallel(0, outer, 1 + 32768 / (row_count * made), [&](std::int64_t begin, std::int64_t end) {
+    WideRows wide(planes, columns);
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      wide.begin(source + plane * given);
+      for (std::int64_t row = 0; row < row_count; ++row) {
+        float* const out = target + (plane * row_count + row) * made;
+        const auto r = static_cast<std::size_t>(row);
+        if (rows.first.empty()) {
+          std::copy_n(wide.row(row), made, out);
+        } else {
+          const float* const a = wide.row(rows.first[r]);
+          blend(out, a, rows.of_first[r], wide.row(rows.second[r]), rows.of_second[r], made);
         }
-      });
+      }
+    }
+  });
 }
 
 // --- extremes ------------------------------------------------------------------------------------
 
 /// Numbers of a row that are above the best so far, or are none, become the best, with the row's index.
-BERTH_VECTORISED void raise(float* best, std::int32_t* where, const float* row, float sign,
-                            std::int32_t index, std::int64_t count) {
+BERTH_EVERY_MACHINE void raise(float* best, std::int32_t* where, const float* row, float sign,
+                               std::int32_t index, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float x = row[i] * sign;
     const bool is_first_nan = (x != x) & (best[i] == best[i]);
@@ -217,7 +216,7 @@ void find_extremes(const float* x, std::int64_t* to, std::int64_t length, std::i
 
 // --- averages ------------------------------------------------------------------------------------
 
-BERTH_VECTORISED double sum_of(const float* x, std::int64_t count) {
+BERTH_EVERY_MACHINE double sum_of(const float* x, std::int64_t count) {
   constexpr std::int64_t kSums = 16;
   double sums[kSums] = {};
   std::int64_t i = 0;
@@ -230,7 +229,7 @@ BERTH_VECTORISED double sum_of(const float* x, std::int64_t count) {
   return sum;
 }
 
-BERTH_VECTORISED void add_to(double* sums, const float* x, std::int64_t count) {
+BERTH_EVERY_MACHINE void add_to(double* sums, const float* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i];
 }
 
@@ -283,7 +282,7 @@ Tensor global_average(const Tensor& x) {
   float* const to = y.data_ptr<float>();
   const auto mean = [&](double sum) { return static_cast<float>(sum / static_cast<double>(size)); };
   if (!turned) {
-    at::parallel_for(0, y.numel(), 1 + 32768 / size, [&](std::int64_t begin, std::int64_t end) {
+    in_parallel(0, y.numel(), 1 + 32768 / size, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) to[i] = mean(sum_of(from + i * size, size));
     });
     return y;
@@ -317,7 +316,7 @@ Tensor index_of_extreme(const Tensor& x, std::int64_t axis, bool keep, bool larg
   const float* const from = x.data_ptr<float>();
   auto* const to = found.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < x.numel() / (length * columns); ++i) {
-    at::parallel_for(0, columns, 1 + 32768 / length, [&](std::int64_t begin, std::int64_t end) {
+    in_parallel(0, columns, 1 + 32768 / length, [&](std::int64_t begin, std::int64_t end) {
       find_extremes(from + i * length * columns, to + i * columns, length, columns, begin,
                     end - begin, largest ? 1.0F : -1.0F, last);
     });
