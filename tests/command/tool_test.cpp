@@ -244,6 +244,13 @@ TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take")
                 told.err);
   const Json placed = Json::parse(told.out);
   CHECK(placed["plan"].get<std::string>().find("\"cpu\"") != std::string::npos);
+  // The GPU's work, and the host's weights on the way to it.
+  for (const Json& device : placed["devices"]) {
+    if (device["name"] == "cpu:0") CHECK(device["busy_us"] == 0);
+  }
+  const std::string text =
+      less.berth({"simulate", "decoder.graph.json", "--placement", "p.json"}).out;
+  CHECK_MESSAGE(text.find("the busiest link, cpu:0 -> gpu:") != std::string::npos, text);
   const Json again =
       less.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
   CHECK(again["runtime_us"] == placed["runtime_us"]);

@@ -10,6 +10,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "evaluate/needed_bound.h"
+#include "evaluate/sent_weights.h"
 #include "support/units.h"
 
 namespace berth {
@@ -80,6 +81,7 @@ Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.placement = std::move(placement);
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
+  show_sent_weights(outcome);
   return outcome;
 }
 
@@ -98,6 +100,7 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.origin = std::move(origin);
   outcome.learned = std::move(result.learned);
   if (outcome.learned) outcome.origin.whose = outcome.learned->text();
+  show_sent_weights(outcome);
   return outcome;
 }
 
@@ -114,6 +117,7 @@ Outcome own_outcome(Outcome outcome) {
   outcome.placement = learned.own;
   outcome.evaluation = learned.own_evaluation;
   outcome.trace = Simulator(outcome.problem).trace(outcome.placement);
+  show_sent_weights(outcome);
   outcome.origin.whose.clear();
   // The note about the best says whose that is, which is here another placement.
   const std::string about_best = "this placement is " + learned.text();

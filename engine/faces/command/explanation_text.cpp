@@ -8,6 +8,7 @@
 #include "berth/graph.h"
 #include "berth/support/index.h"
 #include "outcome.h"
+#include "reports/drawable.h"
 #include "support/units.h"
 #include "text_table.h"
 
@@ -28,8 +29,10 @@ std::string stretch_text(const Outcome& outcome, const Stretch& stretch) {
   if (stretch.transfer >= 0) {
     const Transfer& transfer = outcome.trace.transfers[at(stretch.transfer)];
     std::string text = fmt::format(
-        "{} -> {}: sends the output of {}, {}", device_name(outcome, stretch.device),
-        device_name(outcome, stretch.receiver), op_name(outcome, stretch.first),
+        "{} -> {}: sends the {} of {}, {}", device_name(outcome, stretch.device),
+        device_name(outcome, stretch.receiver),
+        sends_weights(outcome.problem->cluster(), transfer) ? "weights" : "output",
+        op_name(outcome, stretch.first),
         transfer.tensor == kNoTensor ? "a control signal" : format_bytes(transfer.bytes));
     if (stretch.waited_us > 0) {
       text += fmt::format(", after {} of waiting for the link", format_us(stretch.waited_us));

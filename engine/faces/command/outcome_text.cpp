@@ -12,6 +12,7 @@
 #include "berth/tools.h"
 #include "evaluate/next_step.h"
 #include "outcome.h"
+#include "reports/drawable.h"
 #include "support/enum_name.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -127,7 +128,6 @@ std::string transfers_text(const Outcome& outcome) {
     if (link.busy_us > busiest->busy_us) busiest = &link;
   }
   const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
-  // A tool's host that only holds weights sends nothing: the GPU that computes them has the tensors.
   constexpr double kNoTimeUs = 0.0005;
   const std::string time =
       busiest->busy_us < kNoTimeUs
@@ -259,10 +259,12 @@ std::string critical_path_text(const Outcome& outcome) {
     if (step.op == kNoOp) {
       const Transfer& transfer = outcome.trace.transfers[static_cast<std::size_t>(step.transfer)];
       where = link_name(outcome, transfer.src, transfer.dst);
-      what =
-          fmt::format("{} of {}", format_bytes(transfer.bytes), graph.op_name(transfer.producer));
+      what = fmt::format("{} of {}{}", format_bytes(transfer.bytes),
+                         sends_weights(outcome.problem->cluster(), transfer) ? "weights of " : "",
+                         graph.op_name(transfer.producer));
     } else {
-      where = device_name(outcome, outcome.placement[static_cast<std::size_t>(step.op)]);
+      const DeviceId device = outcome.placement[static_cast<std::size_t>(step.op)];
+      where = device_name(outcome, outcome.problem->cluster().works_in(device));
       what = fmt::format("{} ({})", graph.op_name(step.op), graph.op_type(step.op));
     }
     table.add_row({format_us(step.end_us - step.start_us), format_us(step.start_us), where, what,

@@ -68,7 +68,7 @@ std::vector<Stretch> stretches(const Outcome& outcome) {
       path.push_back(stretch);
       continue;
     }
-    stretch.device = outcome.placement[at(step.op)];
+    stretch.device = outcome.problem->cluster().works_in(outcome.placement[at(step.op)]);
     stretch.first = stretch.last = step.op;
     stretch.ops = 1;
     if (!path.empty() && path.back().transfer < 0 && path.back().device == stretch.device) {

@@ -162,9 +162,14 @@ Json figures_json(const Outcome& outcome) {
 }
 
 Json usage_json(const Outcome& outcome) {
-  const auto peaks = holdings_at_peaks(*outcome.problem, outcome.placement, outcome.trace);
+  const Problem& problem = *outcome.problem;
+  // Memory is as the simulator has it, without weights on their way (show_sent_weights).
+  const auto peaks = problem.cluster().has_keepers()
+                         ? holdings_at_peaks(problem, outcome.placement,
+                                             Simulator(outcome.problem).trace(outcome.placement))
+                         : holdings_at_peaks(problem, outcome.placement, outcome.trace);
   Json devices = Json::array();
-  for (DeviceId d = 0; d < outcome.problem->cluster().device_count(); ++d) {
+  for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
     const DeviceUsage& usage = outcome.trace.devices[at(d)];
     const PeakHoldings& peak = peaks[at(d)];
     Json held = Json::array();
@@ -409,22 +414,29 @@ Json placement_json(const ReportedPlacement& reported, std::size_t most_transfer
   }
   const std::vector<std::size_t> shown = shown_transfers(trace, most_transfers);
   const std::vector<Stretch> path = stretches(outcome);
-  return {{"label", reported.label},
-          {"step", trace.runtime_us},
-          {"figures", figures_json(outcome)},
-          {"device", outcome.placement},
-          {"start", std::move(start)},
-          {"lasts", std::move(lasts)},
-          {"devices", usage_json(outcome)},
-          {"memory", memory_json(outcome)},
-          {"transfers", transfers_json(trace, shown)},
-          {"links", links_json(trace)},
-          {"path", path_json(trace, shown)},
-          {"stretches", stretches_json(longest(path), shown)},
-          {"stretch_count", path.size()},
-          {"waits", stretches_json(worst(hurting_transfers(path)), shown)},
-          {"constraints", constraints_json(outcome)},
-          {"elsewhere", elsewhere_json(outcome)}};
+  Json json = {{"label", reported.label},
+               {"step", trace.runtime_us},
+               {"figures", figures_json(outcome)},
+               {"device", outcome.placement},
+               {"start", std::move(start)},
+               {"lasts", std::move(lasts)},
+               {"devices", usage_json(outcome)},
+               {"memory", memory_json(outcome)},
+               {"transfers", transfers_json(trace, shown)},
+               {"links", links_json(trace)},
+               {"path", path_json(trace, shown)},
+               {"stretches", stretches_json(longest(path), shown)},
+               {"stretch_count", path.size()},
+               {"waits", stretches_json(worst(hurting_transfers(path)), shown)},
+               {"constraints", constraints_json(outcome)},
+               {"elsewhere", elsewhere_json(outcome)}};
+  const Cluster& cluster = outcome.problem->cluster();
+  if (!cluster.has_keepers()) return json;
+  // Ops run elsewhere than their weights are.
+  Placement runs = outcome.placement;
+  for (DeviceId& device : runs) device = cluster.works_in(device);
+  json["runs"] = std::move(runs);
+  return json;
 }
 
 Json policies_json(const Report& report) {

@@ -13,6 +13,7 @@
 
 #include "berth/files.h"
 #include "berth/support/index.h"
+#include "berth/support/text.h"
 #include "reports/drawable.h"
 #include "support/units.h"
 
@@ -164,7 +165,7 @@ class TimelineWriter {
   void fill_rows() {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const auto index = at(op);
-      Row& row = rows_[at(placement_[index])];
+      Row& row = rows_[at(problem_.cluster().works_in(placement_[index]))];
       (critical_.op[index] ? row.critical : row.plain)
           .push_back({trace_.op_start_us[index], trace_.op_end_us[index],
                       graph_.op_name(op) + " (" + graph_.op_type(op) + ")"});
@@ -176,7 +177,9 @@ class TimelineWriter {
       Row& row = rows_[found->second];
       (critical_.transfer[i] ? row.critical : row.plain)
           .push_back({transfer.start_us, transfer.end_us,
-                      format_bytes(transfer.bytes) + " of " + graph_.op_name(transfer.producer)});
+                      cat(format_bytes(transfer.bytes),
+                          sends_weights(problem_.cluster(), transfer) ? " of weights of " : " of ",
+                          graph_.op_name(transfer.producer))});
     }
   }
 
@@ -257,7 +260,7 @@ class TimelineWriter {
 
   [[nodiscard]] const Row* row_of(const CriticalStep& step) const {
     if (step.op != kNoOp) {
-      return &rows_[at(placement_[at(step.op)])];
+      return &rows_[at(problem_.cluster().works_in(placement_[at(step.op)]))];
     }
     const Transfer& transfer = trace_.transfers[at(step.transfer)];
     const auto found = link_row_.find({transfer.src, transfer.dst});

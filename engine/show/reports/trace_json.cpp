@@ -127,7 +127,7 @@ class TraceWriter {
                        {"name", graph_.op_name(op)},
                        {"cat", "op"},
                        {"pid", kDevices},
-                       {"tid", placement_[o]},
+                       {"tid", cluster_.works_in(placement_[o])},
                        {"ts", trace_.op_start_us[o]},
                        {"dur", trace_.op_end_us[o] - trace_.op_start_us[o]},
                        {"args",
@@ -151,8 +151,10 @@ class TraceWriter {
                          {"s", "t"}});
       return;
     }
-    const std::string tensor =
-        transfer.tensor == kNoTensor ? std::string() : graph_.tensor_name(transfer.tensor);
+    const bool weights = sends_weights(cluster_, transfer);
+    const std::string tensor = weights                        ? cat("weights of ", producer)
+                               : transfer.tensor == kNoTensor ? std::string()
+                                                              : graph_.tensor_name(transfer.tensor);
     events_.push_back({{"ph", "X"},
                        {"name", tensor.empty() ? producer : tensor},
                        {"cat", "transfer"},
@@ -165,11 +167,11 @@ class TraceWriter {
                          {"bytes", transfer.bytes},
                          {"queued_us", transfer.queued_us},
                          {"critical", static_cast<bool>(critical_.transfer[i])}}}});
-    // An arrow from the producer. It starts in the middle of the span, to be surely inside.
+    // An arrow from the producer, or to the reader of weights. It starts in the middle of the span, to be surely inside.
     const auto p = at(transfer.producer);
     const double middle_us = (trace_.op_start_us[p] + trace_.op_end_us[p]) / 2;
-    flow("s", i, kDevices, placement_[p], middle_us);
-    flow("f", i, kLinks, row, transfer.start_us);
+    flow(weights ? "f" : "s", i, kDevices, cluster_.works_in(placement_[p]), middle_us);
+    flow(weights ? "s" : "f", i, kLinks, row, transfer.start_us);
   }
 
   void flow(const char* phase, std::size_t id, int process, int thread, double us) {

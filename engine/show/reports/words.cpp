@@ -172,6 +172,11 @@ std::string advice_text(const Outcome& outcome) {
            "transfers are cheap.";
   }
   if (shares.transfer_us > kMajorShare * runtime_us) {
+    if (outcome.problem->cluster().has_keepers()) {
+      return "Limited by the weights that a host sends in every step: a GPU with more memory, "
+             "fewer "
+             "bits for a weight or a faster link would help.";
+    }
     return "Limited by transfers: keep producers and consumers together (fewer groups), or use "
            "faster links.";
   }

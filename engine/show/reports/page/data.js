@@ -83,9 +83,10 @@ const fullName = (op) => pathOf(nodeOfOp(op));
 for (const placement of PLACEMENTS) {
   placement.share = Array.from({ length: SCOPES }, () => new Float64Array(DEVICES));
   placement.critical = new Uint8Array(OPS);
+  placement.runs ??= placement.device;
   for (let op = 0; op < OPS; ++op) {
     for (let s = GRAPH.op.scope[op]; s >= 0; s = GRAPH.scopes.parent[s]) {
-      placement.share[s][placement.device[op]] += placement.lasts[op] + 1e-6;
+      placement.share[s][placement.runs[op]] += placement.lasts[op] + 1e-6;
     }
   }
   for (let i = 0; i < placement.path.length; i += 2) {

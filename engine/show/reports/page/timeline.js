@@ -39,7 +39,7 @@ function makeRows() {
     const devices = DATA.devices.map((device, d) => ({ name: device.name, y: y + d * DEVICE_H, h: DEVICE_H, bars: [], device: d, p }));
     y += DEVICES * DEVICE_H + 6;
     for (let op = 0; op < OPS; ++op) {
-      devices[placement.device[op]].bars.push({ start: placement.start[op], lasts: placement.lasts[op], op, critical: placement.critical[op] === 1 });
+      devices[placement.runs[op]].bars.push({ start: placement.start[op], lasts: placement.lasts[op], op, critical: placement.critical[op] === 1 });
     }
     const busiest = [...placement.links].sort((a, b) => b.busy - a.busy).slice(0, MOST_LINKS);
     busiest.sort((a, b) => a.src - b.src || a.dst - b.dst);
@@ -61,7 +61,7 @@ function makeRows() {
     placement.way = [];
     for (let i = 0; i < placement.path.length; i += 2) {
       const what = placement.path[i];
-      const row = what >= 0 ? devices[placement.device[what]] : links.get(t.src[-1 - what] + ',' + t.dst[-1 - what]);
+      const row = what >= 0 ? devices[placement.runs[what]] : links.get(t.src[-1 - what] + ',' + t.dst[-1 - what]);
       if (!row) continue;
       const start = what >= 0 ? placement.start[what] : t.start[-1 - what];
       const lasts = what >= 0 ? placement.lasts[what] : t.lasts[-1 - what];
