@@ -1,8 +1,6 @@
 #include "sequence_policy.h"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "learning/one_thread.h"
 #include "learning/placer.h"
 #include "learning/sampling.h"
+#include "learning/shared_labels.h"
 #include "learning/teaching.h"
 #include "learning/trained_network.h"
 
@@ -39,31 +38,6 @@ Evaluation reference_of(Evaluator& evaluator) {
   if (single.device != kNoDevice) return std::move(single.evaluation);
   const Problem& problem = evaluator.problem();
   return evaluator.evaluate(problem.groups().expand(zero_placement(problem)));
-}
-
-/// A label per group, below `capacity`: its own, or where there are too many, one shared with those
-/// that come next in topological order and may be on the same devices.
-std::vector<std::int32_t> labels_of(const Problem& problem, std::int64_t capacity) {
-  const std::int64_t count = problem.groups().count();
-  std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
-  std::iota(labels.begin(), labels.end(), 0);
-  if (count <= capacity) return labels;
-  std::map<std::vector<bool>, std::vector<GroupId>> alike;
-  for (GroupId group = 0; group < count; ++group) {
-    std::vector<bool> able;
-    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-      able.push_back(problem.can_run(group, device));
-    }
-    alike[std::move(able)].push_back(group);
-  }
-  std::int64_t position = 0;
-  for (const auto& [able, groups] : alike) {
-    for (const GroupId group : groups) {
-      labels[static_cast<std::size_t>(group)] =
-          static_cast<std::int32_t>(position++ * capacity / count);
-    }
-  }
-  return labels;
 }
 
 }  // namespace
@@ -95,7 +69,7 @@ struct SequencePolicy::View {
       features = network.grouper->features(problem, units);
       return;
     }
-    labels = labels_of(problem, network.placer.shape().capacity);
+    labels = shared_labels(problem, network.placer.shape().capacity);
     sequence = units.sequence(problem, labels, network.placer.shape().capacity);
   }
 
