@@ -10,6 +10,7 @@
 
 #include "auto/known.h"
 #include "berth/error.h"
+#include "berth/sdk/named_policy.h"
 #include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
 #include "berth/support/index.h"
@@ -476,21 +477,12 @@ double steady_seconds() {
 std::vector<Contained> contained_policies(std::string_view list) {
   std::vector<Contained> all;
   for (const std::string& text : split_names(list)) {
-    std::size_t end = text.find(':');
-    Contained contained{text, text.substr(0, end)};
-    while (end != std::string::npos) {
-      const std::size_t begin = end + 1;
-      end = text.find(':', begin);
-      const std::string option = text.substr(begin, end == text.npos ? end : end - begin);
-      const std::size_t equals = option.find('=');
-      if (equals == std::string::npos || equals == 0) {
-        throw Error(ErrorCode::invalid_argument,
-                    cat("policy 'auto': option 'from': '", option, "' in '", text,
-                        "' is not of the form key=value; write NAME:KEY=VALUE"));
-      }
-      contained.options[option.substr(0, equals)] = option.substr(equals + 1);
+    try {
+      NamedPolicy named = parse_named_policy(text);
+      all.push_back({text, std::move(named.name), std::move(named.options)});
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("policy 'auto': option 'from': ", error.what()));
     }
-    all.push_back(std::move(contained));
   }
   return all;
 }

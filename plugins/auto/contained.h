@@ -19,8 +19,7 @@ struct Contained {
   OptionTexts options = {};
 };
 
-/// A list such as "topo,metis:phases=4:imbalance=0.1". Throws Error(invalid_argument) for what stands
-/// behind a colon and is not of the form key=value.
+/// A list such as "topo,metis:phases=4:imbalance=0.1". Throws what parse_named_policy throws.
 [[nodiscard]] std::vector<Contained> contained_policies(std::string_view list);
 
 struct Start {

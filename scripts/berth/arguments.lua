@@ -32,18 +32,10 @@ function arguments.list(text)
   return items
 end
 
--- "placeto:weights=none:groups=64", the form that auto's option `from` has too: the name and the
--- options, numbers as numbers.
+-- As berth.named_policy, with numbers as numbers.
 function arguments.policy(text)
-  local name, rest = text:match "^([^:]*)(.*)$"
-  local options = {}
-  for item in rest:gmatch "[^:]+" do
-    local key, value = item:match "^([%w_]+)=(.*)$"
-    if not key then
-      error(("policy '%s': '%s' is not of the form key=value; write NAME:KEY=VALUE"):format(text, item), 0)
-    end
-    options[key] = tonumber(value) or value
-  end
+  local name, options = berth.named_policy(text)
+  for key, value in pairs(options) do options[key] = tonumber(value) or value end
   return name, options
 end
 

@@ -290,6 +290,13 @@ function berth.program(path, options) end
 ---@return berth.Backend
 function berth.backend(name, options) end
 
+---"placeto:weights=none:groups=64", as `berth compare --policies` and auto's option `from` take it: the name and the
+---options behind colons, as texts. The policy need not exist.
+---@param text string
+---@return string name
+---@return table<string, string> options
+function berth.named_policy(text) end
+
 ---A policy by name: one that a script registered, or a plugin. A name that ends in ".lua" is a script
 ---that registers a policy.
 ---@param name string

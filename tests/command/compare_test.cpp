@@ -40,6 +40,19 @@ TEST_CASE("compare runs the policies it is told to, each once") {
   REQUIRE(rows.size() == 2);
 }
 
+TEST_CASE("compare asks a policy with several settings of its options") {
+  const Workplace work;
+  const Json rows = work.berth_json(
+      compare({"--json", "--policies", "single:device=gpu:1,single:device=cpu:0"}))["policies"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["policy"] == "single:device=gpu:1");
+  CHECK(rows[0]["runtime_us"] == 6010);
+  CHECK(rows[1]["policy"] == "single:device=cpu:0");
+  CHECK(rows[1]["runtime_us"] > 6010);
+  const std::string text = work.berth(compare({"--policies", "single:device=gpu:1"})).out;
+  CHECK(text.find("Best: single:device=gpu:1, ") != std::string::npos);
+}
+
 TEST_CASE("what does not fit and what fails comes last, with the reason") {
   Workplace work;
   work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};

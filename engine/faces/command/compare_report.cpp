@@ -28,11 +28,10 @@ std::size_t devices_used(const Outcome& outcome) {
   return std::set<DeviceId>(outcome.placement.begin(), outcome.placement.end()).size();
 }
 
-std::string verdict_text(const Outcome& best) {
+std::string verdict_text(const std::string& policy, const Outcome& best) {
   const bool throughput = best.problem->options().objective == Objective::throughput;
-  std::string text =
-      fmt::format("Best: {}, {}{}", best.origin.policy, format_us(best.evaluation.objective_us),
-                  throughput ? " for the largest load" : " per step");
+  std::string text = fmt::format("Best: {}, {}{}", policy, format_us(best.evaluation.objective_us),
+                                 throughput ? " for the largest load" : " per step");
   if (best.best_single.device != kNoDevice) {
     const std::string single =
         fmt::format("{} ({})", single_device_text(*best.problem, best.best_single),
@@ -130,7 +129,9 @@ std::string compare_text(const std::vector<ComparedPolicy>& rows) {
                    {""}});
   for (const ComparedPolicy& row : rows) table.add_row(row_cells(row));
   text += "\n" + table.text(2);
-  if (best.fits()) text += "\n" + verdict_text(*best.outcome) + why_text(*best.outcome);
+  if (best.fits()) {
+    text += "\n" + verdict_text(best.policy, *best.outcome) + why_text(*best.outcome);
+  }
   if (interrupted(rows)) text += "\nInterrupted: the policies had unequal times.\n";
   return text;
 }

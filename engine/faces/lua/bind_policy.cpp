@@ -3,6 +3,7 @@
 
 #include "berth/policy.h"
 #include "berth/run.h"
+#include "berth/sdk/named_policy.h"
 #include "berth/simplicity.h"
 #include "berth/support/text.h"
 #include "berth/tools.h"
@@ -57,6 +58,13 @@ int make(Call& call) {
   add_moves(call.state, object->name, object->options);
   object->policy = make_policy(call.state, object->name, object->options);
   return call.made(std::move(object));
+}
+
+int named_policy(Call& call) {
+  const NamedPolicy named = parse_named_policy(call.argument(1, "text").text());
+  call.text(named.name);
+  push_options(call.L, {named.options.begin(), named.options.end()});
+  return 2;
 }
 
 int register_policy(Call& call) {
@@ -222,6 +230,7 @@ int policy_options(Call& call) {
 }
 
 constexpr Binding kFunctions[] = {{"berth.policy", &make},
+                                  {"berth.named_policy", &named_policy},
                                   {"berth.place", &place_model},
                                   {"berth.register_policy", &register_policy}};
 constexpr Binding kMethods[] = {{"policy:name", &getter<&PolicyObject::name>},

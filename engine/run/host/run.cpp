@@ -8,6 +8,7 @@
 
 #include "berth/bounds.h"
 #include "berth/files.h"
+#include "berth/sdk/named_policy.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
@@ -291,6 +292,7 @@ Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks
 
 /// A policy of a comparison, made before any work.
 struct Candidate {
+  std::string label;  ///< the name, or as it was named with options of its own
   std::string name;
   OptionTexts options;
   std::unique_ptr<Policy> policy;  ///< null = it could not be made
@@ -298,10 +300,13 @@ struct Candidate {
   std::string failure;
 };
 
-/// The policy that a comparison asks where `name` is meant, and its options.
-std::pair<std::string, OptionTexts> for_tool_of(const Settings& settings, const std::string& name) {
+/// The policy that a comparison asks where `named` is meant, and its options.
+std::pair<std::string, OptionTexts> for_tool_of(const Settings& settings,
+                                                const NamedPolicy& named) {
+  const std::string& name = named.name;
   Settings own = settings;
   if (settings.policy != name) own.options.clear();
+  for (const auto& [key, value] : named.options) own.options[key] = value;
   own.policy = name;
   // Others are asked too: whether the tool can have their plan is seen then.
   if (name != "auto" && name != "stages" && name != "fill" && name != "even")
@@ -315,13 +320,13 @@ std::vector<Candidate> candidates_of(const Policies& policies, std::span<const s
   std::vector<Candidate> candidates;
   std::set<std::string> seen;
   for (const std::string& given : names) {
-    // A policy under a tool's rules may be another, with the tool's options.
-    const auto [name, options] = for_tool_of(settings, given);
-    // Two of a settings' list may become one; a caller of names gets an entry for each.
-    if (must_exist && !seen.insert(name).second) continue;
-    Candidate& candidate = candidates.emplace_back();
-    candidate.name = name;
+    Candidate candidate{given, given, {}, nullptr, {}, {}};
     try {
+      const NamedPolicy named = parse_named_policy(given);
+      // A policy under a tool's rules may be another, with the tool's options.
+      const auto [name, options] = for_tool_of(settings, named);
+      candidate.name = name;
+      candidate.label = named.options.empty() ? name : given;
       candidate.options = policies.with_moves(name, options, settings);
       candidate.policy = policies.make(name, candidate.options);
     } catch (const Error& error) {
@@ -329,6 +334,9 @@ std::vector<Candidate> candidates_of(const Policies& policies, std::span<const s
       candidate.code = error.code();
       candidate.failure = error.what();
     }
+    // Two of a settings' list may become one; a caller of names gets an entry for each.
+    if (must_exist && !seen.insert(candidate.label).second) continue;
+    candidates.push_back(std::move(candidate));
   }
   return candidates;
 }
@@ -339,7 +347,7 @@ ComparedPolicy compare_one(Engine& engine, Searches& searches, const Policies& p
                            const Candidate& candidate, bool first, const Settings& settings,
                            const RunHooks& hooks) {
   ComparedPolicy entry;
-  entry.policy = candidate.name;
+  entry.policy = candidate.label;
   entry.code = candidate.code;
   entry.failure = candidate.failure;
   entry.seed = settings.seed.value_or(hooks.seed);

@@ -93,7 +93,8 @@ const KeyRow kRows[] = {
      field<&Settings::fallbacks>(),
      Names::name_or_file},
     {{"policies", Group::comparison, "A,B,C",
-      "the policies to run, separated by commas; default: all of `berth plugins`"},
+      "the policies to run, separated by commas, each with options behind colons as in "
+      "placeto:weights=none; default: all of `berth plugins`"},
      field<&Settings::policies>(),
      Names::name_or_file},
     {{"options", Group::search, "", "options of the policy"},

@@ -6,6 +6,7 @@
 
 #include "berth/files.h"
 #include "berth/machines.h"
+#include "berth/sdk/named_policy.h"
 #include "host/setting_keys.h"
 #include "host/setting_values.h"
 
@@ -36,6 +37,14 @@ bool names_file(std::string_view text) {
 /// Options of policies that are names of files, whatever their text.
 constexpr std::string_view kFileOptions[] = {"weights"};
 
+/// The key whose names may have options behind colons.
+constexpr std::string_view kPolicies = "policies";
+
+/// The part of a value that may be the name of a file.
+std::string_view file_in(const KeyRow& row, std::string_view text) {
+  return row.key.name == kPolicies ? text.substr(0, text.find(':')) : text;
+}
+
 /// Refuses in another's settings what is not Berth's own.
 class Distrust {
  public:
@@ -45,7 +54,14 @@ class Distrust {
     if (text) check(*text);
   }
   void operator()(const std::optional<std::vector<std::string>>& texts) const {
-    for (const std::string& text : texts.value_or(std::vector<std::string>())) check(text);
+    for (const std::string& text : texts.value_or(std::vector<std::string>())) {
+      check(text);
+      if (row_.key.name != kPolicies) continue;
+      const auto [name, options] = parse_named_policy(text);
+      for (const std::string_view option : kFileOptions) {
+        if (options.contains(std::string(option))) root_.at(row_.key.name).fail(refusal());
+      }
+    }
   }
   void operator()(const OptionTexts& options) const {
     for (const auto& [name, value] : options) {
@@ -267,21 +283,24 @@ std::vector<ConstraintRule> parse_constraints(std::string_view json, const std::
 }
 
 void find_beside(const std::filesystem::path& file, Settings& settings) {
-  const auto each = [&](auto& value, bool always) {
+  const auto each = [&](auto& value, const KeyRow& row, bool always) {
     using Value = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
       if (value) *value = beside(file, *value, always);
     } else if constexpr (std::is_same_v<Value, std::optional<std::vector<std::string>>>) {
       if (!value) return;
-      for (std::string& name : *value) name = beside(file, name, always);
+      for (std::string& text : *value) {
+        const std::string name(file_in(row, text));
+        text = beside(file, name, always) + text.substr(name.size());
+      }
     }
   };
   for (const KeyRow& row : key_rows()) {
     if (row.names != Names::name_or_file && row.names != Names::read_file) continue;
-    visit(row, settings, [&](auto& value) { each(value, row.names == Names::read_file); });
+    visit(row, settings, [&](auto& value) { each(value, row, row.names == Names::read_file); });
   }
-  each(settings.plugins, false);
-  each(settings.plugin_folders, true);
+  each(settings.plugins, key_row("plugins"), false);
+  each(settings.plugin_folders, key_row("plugin_folders"), true);
 }
 
 Settings load_settings(const std::string& file_or_text, SettingsTrust trust) {
@@ -322,7 +341,14 @@ std::vector<NamedFile> files_read(const Settings& settings) {
       if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
         if (value) add(row, *value);
       } else if constexpr (std::is_same_v<Value, std::optional<std::vector<std::string>>>) {
-        for (const std::string& text : value.value_or(std::vector<std::string>())) add(row, text);
+        for (const std::string& text : value.value_or(std::vector<std::string>())) {
+          add(row, std::string(file_in(row, text)));
+          if (row.key.name != kPolicies) continue;
+          for (const auto& [name, option] : parse_named_policy(text).options) {
+            const auto& file = std::get<std::string>(option);
+            if (!file.empty()) files.push_back({row.key.name, file});
+          }
+        }
       }
     });
   }

@@ -118,6 +118,7 @@ const std::map<std::string, std::string> kHomes = {
     {"gzip", "support"},
     {"learning", "learn"},
     {"training_options", "learn"},
+    {"named_policy", "support"},
     {"op_rules", "files"},
     {"module_attribute", "graph"},
     {"options", "support"},

@@ -212,6 +212,24 @@ TEST_CASE("a policy that learns: place gives the best, compare its own, both say
   CHECK(own.notes.back().find("the best that it saw: ") == 0);
 }
 
+TEST_CASE("compare: a policy by several settings of its options, each an entry by its text") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  const Settings settings = parse_settings(
+      R"({"format": "berth.settings/1", "policy": "first", "options": {"rounds": 3}})", "a test");
+  const Task task = task_of_90_ops(engine, settings);
+  const std::vector<std::string> names = {"first", "first:rounds=5", "first:runds=5", "first:5"};
+  const auto compared = compare(engine, task, names, settings);
+  REQUIRE(compared.size() == 4);
+  REQUIRE(compared[1].outcome);
+  CHECK(compared[1].policy == "first:rounds=5");
+  CHECK(compared[1].outcome->origin.policy == "first");
+  CHECK(compared[0].outcome->origin.options.at("rounds") == OptionValue(std::int64_t{3}));
+  CHECK(compared[1].outcome->origin.options.at("rounds") == OptionValue(std::int64_t{5}));
+  CHECK(compared[2].failure.find("did you mean 'rounds'") != std::string::npos);
+  CHECK(compared[3].failure.find("write NAME:KEY=VALUE") != std::string::npos);
+}
+
 TEST_CASE("a pointer of Git LFS in the place of costs or a placement is told as such") {
   const TemporaryFolder folder;
   const auto file = folder / "pointer";

@@ -199,12 +199,12 @@ TEST_CASE("sizes of a weaker source are ranked behind those of a stronger one") 
 
 TEST_CASE("files that are read are those that no preset is, with options that may name one") {
   const Settings settings = parsed(
-      R"(, "cluster": "k80x4", "costs": "mine", "policies": ["heft", "./own.lua"], "start": "p",
+      R"(, "cluster": "k80x4", "costs": "mine", "policies": ["heft", "./own.lua:x=", "placeto:weights=w"], "start": "p",
          "op_rules": "rules", "output": "out.json", "options": {"weights": "w", "moves": 3})");
   std::vector<std::string> files;
   for (const NamedFile& file : files_read(settings)) files.push_back(file.key + "=" + file.path);
-  CHECK(files == std::vector<std::string>{"costs=mine", "policies=./own.lua", "start=p",
-                                          "op_rules=rules", "options.weights=w"});
+  CHECK(files == std::vector<std::string>{"costs=mine", "policies=./own.lua", "policies=w",
+                                          "start=p", "op_rules=rules", "options.weights=w"});
 }
 
 TEST_CASE("untrusted settings choose, but open and write nothing") {
@@ -217,6 +217,8 @@ TEST_CASE("untrusted settings choose, but open and write nothing") {
                                  R"("costs": "c.json")",
                                  R"("policy": "./evil.lua")",
                                  R"("policies": ["heft", "evil.lua"])",
+                                 R"("policies": ["placeto:weights=w"])",
+                                 R"("policies": ["auto:from=evil.lua"])",
                                  R"("fallbacks": ["evil.lua"])",
                                  R"("clusters": ["a/b"])",
                                  R"("plugin_folders": ["x"])",
