@@ -193,6 +193,25 @@ TEST_CASE("of compute and transfers the one is the reason that costs more") {
   CHECK(bound_by(9000, 1) == "compute");
 }
 
+TEST_CASE("explain finds an op by the end of its name") {
+  Workplace work;
+  Json graph = diamond_graph();
+  const char* const names[] = {"model/l1/op1",  "model/l1/op2", "model/l2/op1", "model.l3.op4",
+                               "model.l3.xop4", "b2",           "end"};
+  for (std::size_t i = 0; i < std::size(names); ++i) graph["ops"][i]["name"] = names[i];
+  work.write("diamond.graph.json", graph);
+  const auto asked = [&](const char* op) {
+    return work.berth(explain({"--policy", "single", "--op", op}));
+  };
+  CHECK(asked("op2").out.find("model/l1/op2") != std::string::npos);
+  CHECK(asked("op4").out.find("model.l3.op4") != std::string::npos);
+  CHECK(asked("l2/op1").out.find("model/l2/op1") != std::string::npos);
+  const ProcessResult several = asked("op1");
+  CHECK(several.status == 1);
+  CHECK(several.err.find("no op 'op1' in graph 'diamond'; 2 end so: model/l1/op1, model/l2/op1; "
+                         "give more of the name") != std::string::npos);
+}
+
 TEST_CASE("explain takes a policy instead of a placement, and one of them") {
   const Workplace work;
   CHECK(work.berth_json(explain({"--policy", "single", "--json"}))["runtime_us"] ==

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/error.h"
@@ -27,12 +28,31 @@ struct ExplainOptions {
   bool json = false;
 };
 
+/// Whether a name is `end`, or ends with it behind a separator of modules.
+bool ends_as(const std::string& name, const std::string& end) {
+  if (!name.ends_with(end)) return false;
+  return name.size() == end.size() ||
+         std::string_view("/.:").find(name[name.size() - end.size() - 1]) != std::string_view::npos;
+}
+
+/// The op of that name, or the only one whose name ends so.
 OpId op_called(const Graph& graph, const std::string& name) {
   if (const auto op = graph.find_op(name)) return *op;
-  std::vector<std::string> names;
-  for (OpId op = 0; op < graph.op_count(); ++op) names.push_back(graph.op_name(op));
-  throw Error(ErrorCode::not_found, cat("no op '", name, "' in graph '", graph.name(), "'",
-                                        known_names(name, std::move(names))));
+  std::vector<std::string> names, ending;
+  OpId only = kNoOp;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    names.push_back(graph.op_name(op));
+    if (name.empty() || !ends_as(names.back(), name)) continue;
+    ending.push_back(names.back());
+    only = op;
+  }
+  if (ending.size() == 1) return only;
+  const std::string missing = cat("no op '", name, "' in graph '", graph.name(), "'");
+  if (!ending.empty()) {
+    throw Error(ErrorCode::not_found, cat(missing, "; ", ending.size(), " end so: ", join(ending),
+                                          "; give more of the name"));
+  }
+  throw Error(ErrorCode::not_found, cat(missing, known_names(name, std::move(names))));
 }
 
 Outcome outcome_of(CommandRun& run, const std::string& model,
@@ -84,7 +104,8 @@ void add_explain(CLI::App& app, Action& chosen) {
            "explain this berth.placement/1 file; default: what --policy finds");
   sub->add_option(
          "--op", options->op,
-         "explain this op: what keeps it on its device, and what each other device would cost")
+         "explain this op, by its name or the end of it: what keeps it on its device, and what "
+         "each other device would cost")
       ->type_name("NAME");
   settings.add(*sub, SettingGroup::search);
   settings.add_config(*sub);
