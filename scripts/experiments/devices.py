@@ -22,7 +22,9 @@ NAMES = {
     "h200": "H200 SXM 141 GB", "b200": "B200", "mi250": "Radeon Instinct MI250", "mi300x": "Radeon Instinct MI300X",
     "arca770": "Arc A770", "rtx4060ti": "GeForce RTX 4060 Ti 8 GB", "orin": "Jetson AGX Orin 64 GB",
     "rtx3050": "GeForce RTX 3050 8 GB", "rtxpro6000": "RTX PRO 6000 Blackwell", "a30": "A30 PCIe",
-    "v100-32gb": "Tesla V100 SXM2 32 GB", "h100-pcie": "H100 PCIe 80 GB", "mi325x": "Radeon Instinct MI325X",
+    "mi210": "Radeon Instinct MI210", "mi350x": "Radeon Instinct MI350X", "mi355x": "Radeon Instinct MI355X",
+    "a100-pcie": "A100 PCIe 80 GB", "a100-pcie-40gb": "A100 PCIe 40 GB", "h800": "H800 SXM5", "gb10": "GB10",
+    "rtx2060": "GeForce RTX 2060", "v100-32gb": "Tesla V100 SXM2 32 GB", "h100-pcie": "H100 PCIe 80 GB", "mi325x": "Radeon Instinct MI325X",
 }
 # The database has the sum of a board's two GPUs, and one of a GPU's two dies.
 SCALE = {"mi250": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b200": {"bandwidth": 2, "memory": 2}}
@@ -30,7 +32,7 @@ SCALE = {"mi250": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b200": {"bandw
 
 def name_of(device):
     name = device["description"].removeprefix("NVIDIA ").removeprefix("Intel ").removeprefix("AMD ")
-    return NAMES.get(device["name"], name.replace(" Super", " SUPER"))
+    return NAMES.get(device["name"], name.replace(" Super", " SUPER").replace(" Laptop GPU", " Mobile"))
 
 
 def figures(device, gpu):

@@ -27,10 +27,11 @@ constexpr std::string_view kDefaultHost = "host";
 /// And where a card is a module on a server's board, or one that a desktop neither feeds nor cools. People put
 /// others of data centres, such as k80, p40, t4 and l4, into desktops.
 constexpr std::string_view kServer = "server";
-constexpr std::string_view kOfServers[] = {"a10",  "a30",       "a40",       "l40",   "l40s",
-                                           "p100", "v100",      "v100-32gb", "a100",  "a100-40gb",
-                                           "h100", "h100-pcie", "h100-nvl",  "h20",   "h200",
-                                           "b200", "mi250",     "mi300x",    "mi325x"};
+constexpr std::string_view kOfServers[] = {
+    "a10",       "a30",       "a40",    "l20",       "l40",       "l40s",           "p100",
+    "v100",      "v100-32gb", "a100",   "a100-40gb", "a100-pcie", "a100-pcie-40gb", "h100",
+    "h100-pcie", "h100-nvl",  "h20",    "h200",      "h800",      "b200",           "mi210",
+    "mi250",     "mi300x",    "mi325x", "mi350x",    "mi355x"};
 /// NVLink-C2C leads to no other.
 constexpr std::string_view kGrace = "grace", kC2c = "c2c";
 /// Copies through the host's memory are two copies.

@@ -54,6 +54,10 @@ const Generation& generation_of(const GpuFacts& gpu) {
 
 /// Names that the driver gives products by more than the word, as kind_name has them.
 constexpr std::pair<std::string_view, std::string_view> kDriverNames[] = {
+    {"rtx-a4000", "a4000"},
+    {"rtx-a4500", "a4500"},
+    {"rtx-a5000", "a5000"},
+    {"rtx-a5500", "a5500"},
     {"rtx-a6000", "a6000"},
     {"rtx-6000-ada-generation", "rtx6000ada"},
     {"tesla-k80", "k80"},
@@ -63,6 +67,8 @@ constexpr std::pair<std::string_view, std::string_view> kDriverNames[] = {
     {"tesla-t4", "t4"},
     {"a100-sxm4-40gb", "a100-40gb"},
     {"a100-sxm4-80gb", "a100"},
+    {"a100-pcie-40gb", "a100-pcie-40gb"},
+    {"a100-80gb-pcie", "a100-pcie"},
     {"h100-80gb-hbm3", "h100"},
 };
 

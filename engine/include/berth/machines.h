@@ -28,6 +28,8 @@ struct KnownDevice {
   /// Copies to other devices of its maker do not pass through the host's memory.
   bool peer_to_peer = false;
   std::string maker;  ///< "NVIDIA", "Apple"; empty for a host
+  /// The compute capability of NVIDIA's, ten times: 86 for 8.6. 0 = another maker's.
+  int capability = 0;
   /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
   /// The neural processor of such a chip. Else without a name.

@@ -169,14 +169,8 @@ std::string_view maker_of(const Device& device) {
 }
 
 int capability_of(const Device& device) {
-  // Those of machines in words that are older than Ampere.
-  static const std::map<std::string_view, int> kOld = {
-      {"k80", 37},  {"p100", 60},      {"p40", 61}, {"gtx1080ti", 61},
-      {"v100", 70}, {"v100-32gb", 70}, {"t4", 75},  {"rtx2080ti", 75},
-  };
-  if (maker_of(device) != "NVIDIA") return 0;
-  const auto old = kOld.find(device.kind);
-  return old == kOld.end() ? kAmpere : old->second;
+  const KnownDevice* const known = find_known_device(device.kind);
+  return known == nullptr ? 0 : known->capability;
 }
 
 bool needs_halves(const Graph& graph, const Cluster& cluster) {

@@ -26,6 +26,7 @@ TEST_CASE("every known device has figures, a source and a machine of its own") {
     CHECK(known.device.flops > 0);
     CHECK(known.device.memory_bandwidth > 0);
     CHECK(known.device.op_overhead_us > 0);
+    CHECK((known.capability > 0) == (known.maker == "NVIDIA" && !known.device.host));
     CHECK(find_known_device(known.device.name) == &known);
     // Tensor cores are not slower than vector units, nor narrow types than wide ones.
     if (known.device.flops_16 > 0) CHECK(known.device.flops_16 >= known.device.flops);
@@ -64,8 +65,8 @@ TEST_CASE("a machine without a host among its words has one") {
 
 TEST_CASE("cards that only servers have are in one where the words name no host") {
   const std::int64_t server = find_known_device("server")->device.memory_bytes;
-  for (const char* const words :
-       {"h100", "h100x4", "A100-40GB", "v100x4", "b200x2", "mi300x", "rtx4090+h200"}) {
+  for (const char* const words : {"h100", "h100x4", "A100-40GB", "v100x4", "b200x2", "mi300x",
+                                  "h800", "a100-pcie", "mi355x", "rtx4090+h200"}) {
     CAPTURE(std::string(words));
     CHECK(machine_of_words(words)->device(0).memory_bytes == server);
     REQUIRE(assumed_host(words) != nullptr);
@@ -239,8 +240,8 @@ TEST_CASE("words that are not understood, each with what is") {
 }
 
 TEST_CASE("no other device is suggested for one that is not known") {
-  for (const char* const word : {"p4", "a16", "l20", "rtx2080", "gtx1080", "gb300", "mi355x", "m5",
-                                 "rtx4060-laptop", "rtx3080ti12gb", "rtx9999"}) {
+  for (const char* const word : {"p4", "a16", "l2", "gtx1080", "gb300", "mi400x", "m6",
+                                 "rtx4040-laptop", "rtx3080ti12gb", "rtx9999"}) {
     CAPTURE(std::string(word));
     try {
       static_cast<void>(machine_of_words(word));
@@ -249,6 +250,15 @@ TEST_CASE("no other device is suggested for one that is not known") {
       CHECK(std::string(error.what()).find("did you mean") == std::string::npos);
     }
   }
+}
+
+TEST_CASE("a laptop's GPU has its own memory, bandwidth and lanes") {
+  const Device& laptop = find_known_device("rtx4090laptop")->device;
+  const Device& desktop = find_known_device("rtx4090")->device;
+  CHECK(laptop.memory_bytes == (std::int64_t{16384} - 512) << 20);
+  CHECK(laptop.memory_bandwidth < 0.6 * desktop.memory_bandwidth);
+  CHECK(laptop.flops < 0.5 * desktop.flops);
+  CHECK(find_known_device("rtx4070laptop")->slot == "pcie4x8");
 }
 
 TEST_CASE("names are found as people write them") {
@@ -260,6 +270,8 @@ TEST_CASE("names are found as people write them") {
   CHECK(kind_of("7900XTX") == "rx7900xtx");
   CHECK(kind_of("1080-Ti") == "gtx1080ti");
   CHECK(kind_of("H100 PCIe") == "h100-pcie");
+  CHECK(kind_of("RTX 4070 Laptop") == "rtx4070laptop");
+  CHECK(kind_of("4070-laptop") == "rtx4070laptop");
   CHECK(kind_of("rtx3060-8GB") == "rtx3060-8gb");
   CHECK(kind_of("M2Max:64GiB") == "m2max");
   CHECK(machine_of_words("2X RTX 3090")->device_count() == 3);

@@ -119,6 +119,8 @@ TEST_CASE("a GPU computes what its data sheet says, whatever its highest clock")
       {"NVIDIA GeForce RTX 4070 SUPER", 8, 9, 7168, 3.1e9, 35.5, 71, 284, 0.55},
       {"NVIDIA GeForce RTX 5090", 12, 0, 21760, 3.09e9, 104.8, 209.5, 838, 1.64},
       {"NVIDIA RTX A6000", 8, 6, 10752, 2.1e9, 38.7, 154.8, 309.7, 0.6},
+      {"NVIDIA RTX A5000", 8, 6, 8192, 2.1e9, 27.8, 111.1, 222.2, 0.43},
+      {"NVIDIA A100 80GB PCIe", 8, 0, 6912, 1.6e9, 19.5, 312, 624, 19.5},
       {"NVIDIA H100 80GB HBM3", 9, 0, 16896, 1.98e9, 67, 989.5, 1979, 67},
       {"Tesla T4", 7, 5, 2560, 1.59e9, 8.1, 65, 130, 0.25},
       // Named as a known card, but of fewer cores; not known; without tensor cores.

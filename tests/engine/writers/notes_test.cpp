@@ -190,7 +190,7 @@ TEST_CASE("vLLM has no GPU before Volta, and none before Ampere has bf16") {
     expect_error(ErrorCode::unsupported, {"vLLM", "compute capability 7.0", "llama.cpp"},
                  [&] { static_cast<void>(notes("vllm", *halves, words)); });
   }
-  for (const char* words : {"v100+host", "t4+host"}) {
+  for (const char* words : {"v100+host", "t4+host", "gtx1660+host", "rtx2060+host"}) {
     CAPTURE(words);
     CHECK(plan("vllm", *brains, words).ends_with("--dtype half\n"));
     CHECK(plan("vllm", *halves, words).find("--dtype") == std::string::npos);
