@@ -295,7 +295,7 @@ double overlap(const Box& a, const Box& b) {
 // The boxes to keep of one class, best first.
 std::vector<std::size_t> kept_boxes(const std::vector<Box>& boxes, const float* scores,
                                     std::int64_t limit, double max_overlap,
-                                    std::optional<double> least_score) {
+                                    std::optional<float> least_score) {
   std::vector<std::size_t> order, kept;
   if (limit <= 0) return kept;
   // Most boxes of most classes score too low.
@@ -323,14 +323,15 @@ Kernel make_non_max_suppression(const KernelRequest& request) {
     const Tensor scores = tensor_at(in, 1).to(at::kCPU, at::kFloat).contiguous();
     const std::int64_t limit = has(in, 2) ? ints_of(tensor_at(in, 2)).at(0) : 0;
     const double max_overlap = has(in, 3) ? numbers_of(tensor_at(in, 3)).at(0) : 0;
-    std::optional<double> least_score;
-    if (has(in, 4)) least_score = numbers_of(tensor_at(in, 4)).at(0);
+    std::optional<float> least_score;
+    if (has(in, 4)) least_score = static_cast<float>(numbers_of(tensor_at(in, 4)).at(0));
     const std::int64_t batches = tensor_at(in, 1).size(0);
     const std::int64_t classes = tensor_at(in, 1).size(1);
     const auto count = static_cast<std::size_t>(tensor_at(in, 1).size(2));
     Ints chosen;
     for (std::int64_t b = 0; b < batches; ++b) {
       std::vector<Box> boxes;
+      boxes.reserve(count);
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t from = (static_cast<std::size_t>(b) * count + i) * 4;
         boxes.push_back(box_at(&numbers.at(from + 3) - 3, by_centre));
