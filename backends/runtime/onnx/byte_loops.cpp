@@ -31,6 +31,12 @@ template <class T>
   for (std::int64_t i = 0; i < count; ++i) to[i] = (static_cast<float>(x[i]) - zero) * scale;
 }
 template <class T>
+[[gnu::always_inline]] inline void each_real(const T* x, const float* scales, const float* zeros,
+                                             std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = (static_cast<float>(x[i]) - zeros[i]) * scales[i];
+}
+template <class T>
 [[gnu::always_inline]] inline void each_byte(const float* x, Target target, std::int64_t count,
                                              T* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = saturated<T>(x[i], target);
@@ -61,6 +67,14 @@ BERTH_EVERY_MACHINE void reals(const U8* x, float scale, float zero, std::int64_
 }
 BERTH_EVERY_MACHINE void reals(const I8* x, float scale, float zero, std::int64_t n, float* to) {
   each_real(x, scale, zero, n, to);
+}
+BERTH_EVERY_MACHINE void reals(const U8* x, const float* scales, const float* zeros, std::int64_t n,
+                               float* to) {
+  each_real(x, scales, zeros, n, to);
+}
+BERTH_EVERY_MACHINE void reals(const I8* x, const float* scales, const float* zeros, std::int64_t n,
+                               float* to) {
+  each_real(x, scales, zeros, n, to);
 }
 BERTH_EVERY_MACHINE void bytes(const float* x, Target target, std::int64_t n, U8* to) {
   each_byte(x, target, n, to);
@@ -115,53 +129,84 @@ bool by_axis(const Tensor& numbers, const Tensor& x, std::int64_t axis) {
   return numbers.numel() == 1 || (has_axis && numbers.numel() == x.size(axis));
 }
 
-/// Sums as [rows, channels, count], in this order.
+/// A tensor as [rows, channels, count], in this order.
 struct Channels {
   std::int64_t rows, channels, count;
-  std::vector<double> factors, summands;  // by channel
+
+  /// Calls row(where it begins) where channels are innermost, else run(channel, where it begins).
+  template <class OnRow, class OnRun>
+  void visit(const OnRow& row, const OnRun& run) const {
+    const bool are_innermost = count == 1;
+    const std::int64_t size = are_innermost ? channels : count;
+    in_parallel(0, are_innermost ? rows : rows * channels, std::max<std::int64_t>(1, kGrain / size),
+                [&](std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t i = begin; i < end; ++i) {
+                    if (are_innermost) {
+                      row(i * size);
+                    } else {
+                      run(static_cast<std::size_t>(i % channels), i * size);
+                    }
+                  }
+                });
+  }
 };
 
-template <class T>
-void requantize(const Channels& c, const std::int32_t* sums, Target target, T* to) {
-  const std::int64_t row_size = c.channels * c.count;
-  in_parallel(0, c.rows, std::max<std::int64_t>(1, kGrain / row_size),
-              [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t row = begin; row < end; ++row) {
-                  const std::int32_t* const from = sums + row * row_size;
-                  T* const made = to + row * row_size;
-                  if (c.count == 1) {
-                    bytes_of_sums(from, c.factors.data(), c.summands.data(), target, c.channels,
-                                  made);
-                    continue;
-                  }
-                  for (std::int64_t i = 0; i < c.channels; ++i) {
-                    const auto channel = static_cast<std::size_t>(i);
-                    bytes_of_sums(from + i * c.count, c.factors[channel], c.summands[channel],
-                                  target, c.count, made + i * c.count);
-                  }
-                }
-              });
+/// How dense x lies in memory, seen from an axis; absent if neither in order nor with that axis innermost.
+std::optional<Channels> channels_of(const Tensor& x, std::int64_t axis) {
+  const std::int64_t size = x.size(axis);
+  if (x.is_contiguous()) {
+    const std::int64_t inside = c10::multiply_integers(x.sizes().slice(axis + 1));
+    return Channels{x.numel() / (size * inside), size, inside};
+  }
+  if (x.stride(axis) != 1) return std::nullopt;
+  return Channels{x.numel() / size, size, 1};
 }
 
-/// How the numbers of dense `sums` lie in memory, seen from an axis; absent if neither in order nor with that axis
-/// innermost.
-std::optional<Channels> channels_of(const Tensor& sums, std::int64_t axis) {
-  const std::int64_t size = sums.size(axis);
-  if (sums.is_contiguous()) {
-    const std::int64_t inside = c10::multiply_integers(sums.sizes().slice(axis + 1));
-    return Channels{sums.numel() / (size * inside), size, inside, {}, {}};
+/// The numbers for each channel; 0 if undefined.
+template <class T>
+std::vector<T> each_of(const Tensor& numbers, const Channels& channels) {
+  const std::vector<double> given = numbers.defined() ? numbers_of(numbers) : std::vector{0.0};
+  std::vector<T> made(given.begin(), given.end());
+  if (made.size() == 1) made.resize(static_cast<std::size_t>(channels.channels), made.front());
+  return made;
+}
+
+/// The axis of x along which these numbers, which line up with it, differ; absent if they do along several.
+std::optional<std::int64_t> axis_of(const Tensor& numbers, const Tensor& x) {
+  for (std::int64_t axis = std::max<std::int64_t>(0, x.dim() - numbers.dim()); axis < x.dim();
+       ++axis) {
+    if (by_axis(numbers, x, axis)) return axis;
   }
-  if (sums.stride(axis) != 1) return std::nullopt;
-  return Channels{sums.numel() / size, size, 1, {}, {}};
+  return std::nullopt;
+}
+
+/// dequantized_bytes with a scale for each index of an axis.
+Tensor dequantized_channels(const Tensor& x, const Tensor& scale, const Tensor& zero) {
+  const std::optional<std::int64_t> axis = axis_of(scale, x);
+  if (!axis || x.numel() == 0 || (zero.defined() && !by_axis(zero, x, *axis))) return {};
+  const std::optional<Channels> channels = channels_of(x, *axis);
+  if (!channels) return {};
+  const auto scales = each_of<float>(scale, *channels), zeros = each_of<float>(zero, *channels);
+  const Tensor y = at::empty_like(x, x.options().dtype(at::kFloat));
+  float* const to = y.data_ptr<float>();
+  for_type(x.scalar_type(), [&]<class T>(T*) {
+    const T* const from = x.data_ptr<T>();
+    channels->visit(
+        [&](std::int64_t begin) {
+          reals(from + begin, scales.data(), zeros.data(), channels->channels, to + begin);
+        },
+        [&](std::size_t channel, std::int64_t begin) {
+          reals(from + begin, scales[channel], zeros[channel], channels->count, to + begin);
+        });
+  });
+  return y;
 }
 
 }  // namespace
 
 Tensor dequantized_bytes(const Tensor& x, const Tensor& scale, const Tensor& zero) {
-  if (!is_byte(x.scalar_type()) || !is_dense(x) || scale.scalar_type() != at::kFloat ||
-      !is_one_on_host(scale) || !is_one_on_host(zero)) {
-    return {};
-  }
+  if (!is_byte(x.scalar_type()) || !is_dense(x) || scale.scalar_type() != at::kFloat) return {};
+  if (!is_one_on_host(scale) || !is_one_on_host(zero)) return dequantized_channels(x, scale, zero);
   const float factor = number_of(scale), shift = number_of(zero);
   const Tensor y = at::empty_like(x, x.options().dtype(at::kFloat));
   float* const to = y.data_ptr<float>();
@@ -199,21 +244,28 @@ Tensor requantized_bytes(const Tensor& sums, const Rescaling& real, const Tensor
       !is_one_on_host(zero)) {
     return {};
   }
-  std::optional<Channels> channels = channels_of(sums, real.axis);
+  const std::optional<Channels> channels = channels_of(sums, real.axis);
   if (!channels || !by_axis(real.factor, sums, real.axis) ||
       (real.summand.defined() && !by_axis(real.summand, sums, real.axis))) {
     return {};
   }
-  const auto count = static_cast<std::size_t>(channels->channels);
-  channels->factors = numbers_of(real.factor);
-  channels->summands = real.summand.defined() ? numbers_of(real.summand) : std::vector{0.0};
-  for (auto* const numbers : {&channels->factors, &channels->summands}) {
-    if (numbers->size() == 1) numbers->resize(count, numbers->front());
-  }
+  const auto factors = each_of<double>(real.factor, *channels),
+             summands = each_of<double>(real.summand, *channels);
   const Tensor y = at::empty_like(sums, sums.options().dtype(type));
   const std::int32_t* const from = sums.data_ptr<std::int32_t>();
   const Target target{number_of(scale), number_of(zero)};
-  for_type(type, [&]<class T>(T*) { requantize(*channels, from, target, y.data_ptr<T>()); });
+  for_type(type, [&]<class T>(T*) {
+    T* const to = y.data_ptr<T>();
+    channels->visit(
+        [&](std::int64_t begin) {
+          bytes_of_sums(from + begin, factors.data(), summands.data(), target, channels->channels,
+                        to + begin);
+        },
+        [&](std::size_t channel, std::int64_t begin) {
+          bytes_of_sums(from + begin, factors[channel], summands[channel], target, channels->count,
+                        to + begin);
+        });
+  });
   return y;
 }
 

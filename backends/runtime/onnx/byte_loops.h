@@ -6,7 +6,8 @@
 
 namespace berth::runtime::onnx {
 
-/// (x - zero) * scale in f32. Undefined unless x has 8 bits, and one scale and one zero point for all.
+/// (x - zero) * scale in f32; both line up with x, and `zero` may be undefined. Undefined unless x has 8 bits, and a scale
+/// and a zero point for all or for each index of an axis.
 [[nodiscard]] Tensor dequantized_bytes(const Tensor& x, const Tensor& scale, const Tensor& zero);
 
 /// x / scale, rounded to even, + zero, saturated: of `type`. Undefined unless that has 8 bits, x is f32, and there is one

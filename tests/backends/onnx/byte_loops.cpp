@@ -43,6 +43,28 @@ TEST_CASE("bytes are quantized and dequantized as step by step, in any layout") 
   CHECK_FALSE(quantized_bytes(spread_numbers({2, 3}), one, {}, at::kInt).defined());
 }
 
+TEST_CASE("bytes are dequantized as step by step, with a scale for each index of an axis") {
+  const at::Tensor in_order = spread_numbers({3, 4, 5, 2}).to(at::kChar);
+  for (const at::Tensor& x : {in_order, in_order.contiguous(at::MemoryFormat::ChannelsLast),
+                              spread_numbers({6, 4}).to(at::kChar)}) {
+    for (std::int64_t axis = 0; axis < x.dim(); ++axis) {
+      if (!x.is_contiguous() && axis != 1) continue;
+      CAPTURE(axis);
+      std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+      shape[static_cast<std::size_t>(axis)] = x.size(axis);
+      const at::Tensor scale = at::add(at::arange(x.size(axis), at::kFloat), 0.3).reshape(shape);
+      const at::Tensor zero =
+          at::sub(at::arange(x.size(axis), at::kLong), 2).reshape(shape).to(at::kChar);
+      const at::Tensor expected = at::mul(at::sub(x.to(at::kFloat), zero.to(at::kFloat)), scale);
+      const at::Tensor reals = dequantized_bytes(x, scale, zero);
+      REQUIRE(reals.defined());
+      CHECK(reals.equal(expected));
+      CHECK(dequantized_bytes(x, scale, {}).equal(at::mul(x.to(at::kFloat), scale)));
+    }
+  }
+  CHECK_FALSE(dequantized_bytes(in_order, at::ones({3, 4, 5, 2}), {}).defined());
+}
+
 TEST_CASE("sums become bytes as step by step, with a scale for all or for each channel") {
   const at::Tensor step = at::full({}, 3.0F),
                    zero = at::full({}, 100, at::TensorOptions(at::kByte));
