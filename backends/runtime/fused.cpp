@@ -14,12 +14,13 @@
 namespace berth::runtime {
 namespace {
 
-bool has_known_planes(const Graph& graph, TensorId tensor) {
+/// How many dimensions images or filters of f32 have, where all their sizes are known; 0 = they are not.
+std::size_t known_rank(const Graph& graph, TensorId tensor) {
   if (tensor == kNoTensor || !graph.has_shape(tensor) || graph.dtype(tensor) != DType::f32) {
-    return false;
+    return 0;
   }
   const auto shape = graph.shape(tensor);
-  return shape.size() == 4 && std::ranges::none_of(shape, [](auto n) { return n == kUnknownDim; });
+  return std::ranges::any_of(shape, [](auto n) { return n == kUnknownDim; }) ? 0 : shape.size();
 }
 
 /// Whether the op's inputs from `first` on are constants of the step, all there.
@@ -35,7 +36,9 @@ bool is_packable(const Readers& readers, const Program& program, OpId op) {
     return false;
   }
   const bool has_no_bias = inputs.size() == 3 && inputs[2] == kNoTensor;
-  return has_known_planes(graph, inputs[0]) && has_known_planes(graph, inputs[1]) &&
+  const std::size_t rank = known_rank(graph, inputs[0]);
+  const bool is_volume = rank == 5 && int_attribute(program.instructions[at(op)], "group", 1) == 1;
+  return (rank == 4 || is_volume) && known_rank(graph, inputs[1]) == rank &&
          readers.once(inputs[1]) &&
          reads_constants(readers, has_no_bias ? inputs.first(2) : inputs, 1);
 }
@@ -134,7 +137,9 @@ void FusedOps::find_chains(const Readers& readers) {
       last = next;
     };
     takes("BatchNormalization", [&](OpId next) { return is_foldable(readers, program_, next); });
+    const bool is_plane = graph.shape(graph.inputs(op)[0]).size() == 4;
     for (const char* const type : {"Mul", "Add"}) {
+      if (!is_plane) break;
       takes(type, [&](OpId next) { return has_channels_constant(readers, graph, next, channels); });
     }
     if (readers.gives_one(last)) {

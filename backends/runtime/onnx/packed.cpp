@@ -23,6 +23,23 @@ c10::IValue call(const c10::OperatorHandle& op, std::vector<c10::IValue> stack) 
   return std::move(stack.front());
 }
 
+/// The kernel of volumes. LibTorch packs their weights, and not what follows.
+Kernel packed_volumes(const ConvolutionConstants& constants, const Windows& windows,
+                      const Ints& padding, const Ints& margins,
+                      const std::optional<Pointwise>& tail) {
+  const Tensor weight =
+      at::mkldnn_reorder_conv3d_weight(constants.weight.contiguous().to_mkldnn(), padding,
+                                       windows.strides, windows.dilations, /*groups=*/1);
+  return [weight, bias = constants.bias, windows, padding, margins, tail](KernelContext&, Inputs in,
+                                                                          Outputs out) {
+    Tensor x = tensor_at(in, 0);
+    if (!margins.empty()) x = runtime::padded(x, margins);
+    out[0].tensor = at::mkldnn_convolution(x.contiguous(), weight, bias, padding, windows.strides,
+                                           windows.dilations, /*groups=*/1);
+    if (tail) tail->overwrite(out[0].tensor);
+  };
+}
+
 }  // namespace
 
 // An attribute since opset 14, before 7 too (is_test), and in between told by the number of outputs.
@@ -39,7 +56,9 @@ ConvolutionConstants normalized(const ConvolutionConstants& constants,
   const auto wide = [](const Tensor& tensor) { return tensor.to(at::kDouble); };
   const double epsilon = float_attribute(normalization, "epsilon", 1e-5);
   const Tensor factor = at::mul(wide(scale), at::rsqrt(at::add(wide(variance), epsilon)));
-  const Tensor weight = at::mul(wide(constants.weight), factor.reshape({-1, 1, 1, 1}));
+  Ints by_filter(static_cast<std::size_t>(constants.weight.dim()), 1);
+  by_filter[0] = -1;
+  const Tensor weight = at::mul(wide(constants.weight), factor.reshape(by_filter));
   const Tensor from_mean =
       constants.bias.defined() ? at::sub(wide(constants.bias), wide(mean)) : at::neg(wide(mean));
   const Tensor bias = at::add(at::mul(from_mean, factor), wide(shift));
@@ -78,6 +97,7 @@ Kernel packed_convolution(const Instruction& convolution, const ConvolutionConst
       padding[i] = 0;
     }
   }
+  if (images.size() == 5) return packed_volumes(constants, windows, padding, margins, tail);
   // A clone: contiguous() would leave windows of one element in an order that does not say where channels are.
   const Tensor weight = constants.weight.clone(at::MemoryFormat::ChannelsLast);
   const c10::IValue packed =

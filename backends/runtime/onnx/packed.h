@@ -11,9 +11,9 @@ namespace berth::runtime::onnx {
 /// Whether the BatchNormalization takes mean and variance from its batch.
 [[nodiscard]] bool normalizes_by_batch(const Instruction& normalization);
 
-/// The constants of a convolution over planes: y = weight * x + bias.
+/// The constants of a convolution over planes or volumes: y = weight * x + bias.
 struct ConvolutionConstants {
-  Tensor weight;  ///< [out, in / groups, height, width], f32, on the host
+  Tensor weight;  ///< [out, in / groups, depth?, height, width], f32, on the host
   Tensor bias;    ///< [out], or undefined
 };
 

@@ -10,7 +10,7 @@
 namespace berth::test {
 namespace {
 
-/// Runs a model of x [1, 4, 5, 6] with all its ops on one device, and with the ops of each type away from the others.
+/// Runs a model with all its ops on one device, and with the ops of each type away from the others.
 void check_everywhere(const Program& program, Session& session, const at::Tensor& expected) {
   const Graph& graph = *program.graph;
   std::set<std::string> types = {""};
@@ -112,6 +112,42 @@ TEST_CASE("layers do the work of the functions behind them, where all is on one 
       check_everywhere(*program, *session, one.function(y));
     }
   }
+}
+
+TEST_CASE(
+    "a convolution of volumes does the work of a normalization behind it, and of no factor of "
+    "planes") {
+  const at::Tensor x = counted({2, 3, 4, 5, 6}), w = counted({4, 3, 2, 3, 1}), b = counted({4});
+  ModelFolder models;
+  const auto program =
+      models.frontend()
+          .load_program(
+              models.save(parse_graph(
+                  "g (float[2, 3, 4, 5, 6] x) => (float[2, 4, 4, 5, 6] z) "
+                  "<float[4, 3, 2, 3, 1] w = {" +
+                  text_of(w) + "}, float[4] b = {" + text_of(b) +
+                  R"(}, float[4] scale = {1., 2., -1., 0.5}, float[4] shift = {0., 1., 2., -1.},
+                                                float[4] mean = {1., 0., -2., 3.}, float[4] variance = {4., 0.25, 1., 9.},
+                                                float[4, 1, 1] f = {1., 2., 3., 4.}> {
+             c = Conv<kernel_shape = [2, 3, 1], pads = [1, 1, 0, 0, 1, 0]>(x, w, b)
+             n = BatchNormalization(c, scale, shift, mean, variance)
+             m = Mul(n, f)
+             z = Relu(m)
+           })")),
+              {})
+          .program;
+  const auto backend = std::make_unique<cpu::CpuBackend>(two_devices());
+  SessionOptions options;
+  options.inputs["x"] = content_of(x);
+  const auto session = backend->open(program, options);
+  CHECK(session->joined().size() == 2);
+  const at::Tensor padded = at::constant_pad_nd(x, {0, 0, 1, 1, 1, 0});
+  const auto each = [](std::vector<double> values) { return at::tensor(values); };
+  const at::Tensor normal =
+      at::batch_norm(at::conv3d(padded, w, b), each({1, 2, -1, 0.5}), each({0, 1, 2, -1}),
+                     each({1, 0, -2, 3}), each({4, 0.25, 1, 9}), false, 0, 1e-5, false);
+  check_everywhere(*program, *session,
+                   at::relu(at::mul(normal, each({1, 2, 3, 4}).reshape({4, 1, 1}))));
 }
 
 }  // namespace
