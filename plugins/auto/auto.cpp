@@ -10,6 +10,7 @@
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/sdk/figures.h"
 #include "berth/simplicity.h"
 #include "berth/support/process_limits.h"
 #include "berth/support/text.h"
@@ -107,7 +108,7 @@ class AutoPolicy final : public Policy {
   [[nodiscard]] PolicyAnswer answer(Placement placement, Starts starts) const {
     PolicyAnswer answer(std::move(placement));
     if (given_ && !starts.failures.empty()) {
-      answer.notes.push_back("of the policies that were named, some failed:" + reasons(starts));
+      answer.notes.push_back("of the policies that were named, some failed: " + reasons(starts));
     }
     answer.proven = std::move(starts.proven);
     answer.end = starts.end;
@@ -142,7 +143,7 @@ class AutoPolicy final : public Policy {
     return Solution{std::move(candidates[best]), evaluations[best].objective_us};
   }
 
-  /// A line per reason, behind the names of the policies that have it.
+  /// Each reason once, behind the names of the policies that have it.
   static std::string reasons(const Starts& starts) {
     std::vector<std::pair<std::string, std::string>> lines;  // reason, names
     for (const std::string& failure : starts.failures) {
@@ -158,15 +159,18 @@ class AutoPolicy final : public Policy {
       }
     }
     std::string text;
-    for (const auto& [reason, names] : lines) text += "\n  " + names + reason;
+    for (const auto& [reason, names] : lines) text += (text.empty() ? "" : "; ") + names + reason;
     return text;
+  }
+  static std::string and_reasons(const Starts& starts) {
+    return starts.failures.empty() ? "" : "; " + reasons(starts);
   }
 
   static Error nothing_fits(const Solution& best, const Starts& starts) {
     return {ErrorCode::infeasible,
             "memory is short: the best placement found exceeds a device's memory by " +
-                std::to_string(best.excess_bytes) +
-                " bytes; use more devices or larger ones, or search longer" + reasons(starts)};
+                format_bytes(best.excess_bytes) +
+                "; use more devices or larger ones, or search longer" + and_reasons(starts)};
   }
 
   static Error all_refused(const Starts& starts) {
@@ -174,7 +178,7 @@ class AutoPolicy final : public Policy {
         ErrorCode::infeasible,
         "no placement that is feasible was found: no memory lacks, and the evaluator refuses what "
         "was tried; search longer, or place with an evaluator that allows more" +
-            reasons(starts)};
+            and_reasons(starts)};
   }
 
   std::vector<Contained> contained_;

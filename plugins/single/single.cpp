@@ -1,12 +1,14 @@
 // All that one device can run on it and the rest on a host, with the best of all devices: the
 // baseline that every placement has to beat.
 #include <algorithm>
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/plugin.h"
+#include "berth/sdk/figures.h"
+#include "berth/support/text.h"
 
 namespace berth::policies::single {
 namespace {
@@ -29,29 +31,48 @@ class SinglePolicy final : public Policy {
         return answer(best.device, best.evaluation.objective_us, std::move(best.placement));
       }
     }
-    std::string refused;
+    std::vector<Refusal> refusals;
     for (const DeviceId device : candidates(cluster)) {
       Placement placement = one_device_placement(problem, device);
       const Evaluation evaluation = evaluator.evaluate(placement);
       if (evaluation.feasible) {
         return answer(device, evaluation.objective_us, std::move(placement));
       }
-      std::ostringstream line;
-      line << (refused.empty() ? "" : "; ") << "with '" << cluster.device(device).name << "', '"
-           << cluster.device(evaluation.worst_device).name << "' ";
-      if (evaluation.excess_bytes > 0) {
-        line << "lacks " << evaluation.excess_bytes << " bytes";
-      } else {
-        line << "has ops that are to be apart, or the evaluator refuses it";
-      }
-      if (refused.size() < kLongEnough) refused += line.str();
+      const std::string worst = evaluation.worst_device == device
+                                    ? std::string("it")
+                                    : cat("'", cluster.device(evaluation.worst_device).name, "'");
+      add(refusals, cluster.device(device).name,
+          evaluation.excess_bytes > 0
+              ? cat(worst, " lacks ", format_bytes(evaluation.excess_bytes))
+              : cat(worst, " has ops that are to be apart, or the evaluator refuses it"));
     }
-    throw Error(ErrorCode::infeasible, "no single device holds the graph: " + refused +
-                                           "; use a policy that spreads it, such as topo");
+    throw Error(ErrorCode::infeasible, cat("no single device holds the graph: ", text_of(refusals),
+                                           "; use a policy that spreads it, such as topo"));
   }
 
  private:
-  static constexpr std::size_t kLongEnough = 500;
+  /// The reason against devices that are alike in it.
+  struct Refusal {
+    std::string why;
+    std::vector<std::string> devices;
+  };
+  static void add(std::vector<Refusal>& refusals, const std::string& device, std::string why) {
+    const auto same = std::find_if(refusals.begin(), refusals.end(),
+                                   [&](const Refusal& refusal) { return refusal.why == why; });
+    Refusal& refusal =
+        same != refusals.end() ? *same : refusals.emplace_back(Refusal{std::move(why), {}});
+    refusal.devices.push_back(device);
+  }
+  static std::string text_of(const std::vector<Refusal>& refusals) {
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < std::min(kShown, refusals.size()); ++i) {
+      lines.push_back(cat("with ", join(refusals[i].devices, kShown), ", ", refusals[i].why));
+    }
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
+    return text;
+  }
 
   [[nodiscard]] std::vector<DeviceId> candidates(const Cluster& cluster) const {
     std::vector<DeviceId> devices;

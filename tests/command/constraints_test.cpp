@@ -100,7 +100,11 @@ TEST_CASE("constraints that cannot be are errors of one line that show the rules
       {{"--respect-devices"}, 1, {"no op", "asks for a device"}},
       {{"--memory-margin", "lots"}, 2, {"'lots' is not a memory margin"}},
       {{"--memory-margin", "gpu:0=1GiB"}, 1, {"--memory-margin 'gpu:0=1GiB'", "95.4 MiB"}},
-      {{"--memory-margin", "99%", "--pin", ".*=gpu"}, 1, {"lacks"}},
+      {{"--memory-margin", "99%", "--pin", ".*=gpu"},
+       1,
+       {"error: the constraint --pin '.*=gpu' leaves 6.68 MiB of parameters, inputs and results to "
+        "gpu:0, gpu:1, with room for 1.91 MiB: no single device holds the graph: with gpu:0, "
+        "gpu:1, it lacks 5."}},
   };
   for (const Row& row : rows) {
     CAPTURE(row.arguments.back());

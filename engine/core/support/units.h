@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "berth/sdk/figures.h"
+
 namespace berth {
 
 /// `value` with `decimals` digits after the point, whatever the locale.
@@ -12,8 +14,6 @@ namespace berth {
 /// Four significant digits in the unit that fits: "850.0 us", "12.34 ms", "1.203 s"; "-" if it
 /// is not finite.
 [[nodiscard]] std::string format_us(double us);
-/// Binary units: "512 B", "1.50 MiB"; "no limit" for kNoLimit.
-[[nodiscard]] std::string format_bytes(std::int64_t bytes);
 /// Decimal units: format_rate(8.7e12, "FLOP/s") = "8.70 TFLOP/s"; "-" for 0.
 [[nodiscard]] std::string format_rate(double per_second, std::string_view unit);
 /// "1,203,442".

@@ -16,6 +16,7 @@
 #include "host/assumed_host.h"
 #include "host/replica_search.h"
 #include "host/replica_steps.h"
+#include "host/short_by_rules.h"
 #include "host/simplest_run.h"
 
 namespace berth {
@@ -145,10 +146,11 @@ class Searches {
       return outcome;
     } catch (const Error& error) {
       if (hooks_.ends) hooks_.ends(nullptr, error.what());
-      const std::string host =
-          error.code() == ErrorCode::infeasible ? assumed_host_text(settings) : std::string();
-      if (host.empty()) throw;
-      throw Error(error.code(), cat(error.what(), "; ", host));
+      if (error.code() != ErrorCode::infeasible) throw;
+      const std::string rules = short_by_rules_text(*task_.problem);
+      const std::string host = assumed_host_text(settings);
+      throw Error(error.code(), cat(rules, rules.empty() ? "" : ": ", error.what(),
+                                    host.empty() ? "" : "; ", host));
     }
   }
 

@@ -115,6 +115,7 @@ const std::map<std::string, std::string> kHomes = {
     {"outcome", "evaluate"},
     {"export", "support"},
     {"frontend", "host"},
+    {"figures", "support"},
     {"gzip", "support"},
     {"learning", "learn"},
     {"training_options", "learn"},

@@ -65,6 +65,14 @@ class Learning final : public Policy {
     return answer;
   }
 };
+class Full final : public Policy {
+ public:
+  PolicyAnswer place(Evaluator&, const PlaceContext&) override {
+    throw Error(ErrorCode::infeasible, "nothing fits");
+  }
+};
+constexpr PluginDescriptor kFull = describe_plugin<Full>("full", "1", "finds nothing that fits");
+
 constexpr PluginDescriptor kLearning =
     describe_plugin<Learning>("learning", "1", "all on the first device, as learned");
 
@@ -228,6 +236,47 @@ TEST_CASE("compare: a policy by several settings of its options, each an entry b
   CHECK(compared[1].outcome->origin.options.at("rounds") == OptionValue(std::int64_t{5}));
   CHECK(compared[2].failure.find("did you mean 'rounds'") != std::string::npos);
   CHECK(compared[3].failure.find("write NAME:KEY=VALUE") != std::string::npos);
+}
+
+TEST_CASE("rules that leave more on devices than these hold are named first") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFull);
+  Settings settings = parse_settings(
+      R"({"format": "berth.settings/1", "policy": "full",
+          "constraints": [{"pin": ".*", "to": "gpu:0"}]})",
+      "a test");
+  GraphBuilder builder("large");
+  for (const char* name : {"a", "b"}) {
+    const OpId op = builder.add_op(name, "Op");
+    builder.set_cost(op, "", 1);
+    builder.set_param_bytes(op, std::int64_t{6} << 30);
+  }
+  std::vector<Device> devices(2);
+  devices[0].name = "gpu:0";
+  devices[1].name = "gpu:1";
+  LinkSpec link;
+  link.src = link.dst = "*";
+  link.bandwidth_bytes_per_s = 1e9;
+  for (Device& device : devices) {
+    device.kind = "gpu";
+    device.memory_bytes = std::int64_t{8} << 30;
+  }
+  const auto cluster = std::make_shared<const Cluster>("two", devices, std::vector<LinkSpec>{link});
+  const auto graph = builder.build();
+  const Task pinned = make_task(engine, graph, cluster, settings);
+  test::expect_error(ErrorCode::infeasible,
+                     {"the constraint ", "gpu:0", " leaves 12.0 GiB of parameters",
+                      " to gpu:0, with room for 8.00 GiB: nothing fits"},
+                     [&] { static_cast<void>(place(engine, pinned, settings)); });
+  // Without the rule the policy's words are all there is to say.
+  settings.constraints.clear();
+  const Task free = make_task(engine, graph, cluster, settings);
+  try {
+    static_cast<void>(place(engine, free, settings));
+    FAIL_CHECK("expected an error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) == "nothing fits");
+  }
 }
 
 TEST_CASE("a pointer of Git LFS in the place of costs or a placement is told as such") {
