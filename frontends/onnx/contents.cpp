@@ -158,7 +158,7 @@ ExternalPlace external_place(const TensorProto& tensor, std::string_view name,
   }
   if (offset > file_bytes || length > file_bytes - offset) {
     refuse_data(file, name,
-                cat("has its data at bytes ", offset, " to ", offset + length, " of '",
+                cat("has its data, ", length, " bytes, behind byte ", offset, " of '",
                     readable(location_of(tensor)), "', which has ", file_bytes));
   }
   return {offset, length};

@@ -181,6 +181,10 @@ TEST_CASE("load_program: external weights") {
   folder.save(std::string(11, '\0'), "w.bin");
   expect_error(ErrorCode::invalid_file, {"m.onnx", "tensor 'w'", "w.bin", "11"},
                [&] { (void)load(folder, model); });
+  // Nothing is added to an offset that leaves no room for it.
+  weight->mutable_external_data(1)->set_value("18446744073709551612");
+  expect_error(ErrorCode::invalid_file, {"8 bytes, behind byte 18446744073709551612 of 'w.bin'"},
+               [&] { (void)load(folder, model); });
   set("length", "4");
   expect_error(ErrorCode::invalid_file, {"tensor 'w'", "4 bytes", "asks for 8"},
                [&] { (void)load(folder, model); });
