@@ -122,15 +122,24 @@ std::string quoted(const std::string& text, std::string_view escape) {
   return out + '\'';
 }
 
-std::string bash_text(const std::vector<CommandWords>& commands) {
-  std::vector<std::string> names;
-  for (const CommandWords& command : commands) names.push_back(command.name);
+/// The subcommands, and what may stand in the place of one.
+std::vector<std::string> first_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* sub : all_under(app)) words.push_back(sub->get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : words_of(*option).names) words.push_back(name);
+  }
+  return words;
+}
+
+std::string bash_text(const std::vector<CommandWords>& commands,
+                      const std::vector<std::string>& first) {
   std::string text =
       "# berth in bash; made by `berth completion bash`\n"
       "_berth() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words= known=\n"
       "  case $COMP_CWORD,${COMP_WORDS[1]},$before in\n" +
-      fmt::format("    1,*) words='{} --help --version' known=$words ;;\n", spaced(names));
+      fmt::format("    1,*) words='{}' known=$words ;;\n", spaced(first));
   for (const CommandWords& command : commands) {
     std::string others;
     std::vector<std::string> all;
@@ -246,7 +255,7 @@ std::string fish_text(const std::vector<CommandWords>& commands) {
 int run_completion(const CLI::App& app, const std::string& shell) {
   const std::vector<CommandWords> commands = commands_of(app);
   if (shell == "bash") {
-    print(bash_text(commands));
+    print(bash_text(commands, first_words(app)));
   } else if (shell == "zsh") {
     print(zsh_text(commands));
   } else if (shell == "fish") {
