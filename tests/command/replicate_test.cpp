@@ -374,29 +374,42 @@ TEST_CASE("what cannot be replicated says why") {
   }
 }
 
-TEST_CASE("a sum counts as it is, and samples that meet are noted") {
-  // w -= sum of x over the batch, x as it is or scaled by a number that all samples make.
+namespace {
+
+/// w -= `change` of x, which is [batch, 2]: "sum", that of `rows` over the batch, which are "x" or "scaled", x by a number
+/// that all samples make; or "mean", the sum by how many numbers x has.
+std::string step_of(const std::string& rows, const std::string& change = "sum", int batch = -1) {
   const std::string floats = " attr { key: 'T' value { type: DT_FLOAT } }";
   const std::string dtype = " attr { key: 'dtype' value { type: DT_FLOAT } }";
-  const auto step = [&](const std::string& rows) {
-    return "node { name: 'x' op: 'Placeholder'" + dtype +
-           " attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 2 } } } } }"
-           "node { name: 'w' op: 'VariableV2'" +
-           dtype +
-           " attr { key: 'shape' value { shape { dim { size: 2 } } } } }"
-           "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }"
-           " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } "
-           "} }"
-           "node { name: 'norm' op: 'L2Loss' input: 'x'" +
-           floats + " } node { name: 'scaled' op: 'Mul' input: 'x' input: 'norm'" + floats +
-           " } node { name: 'sum' op: 'Sum' input: '" + rows + "' input: 'axis'" + floats +
-           " attr { key: 'Tidx' value { type: DT_INT32 } } }"
-           "node { name: 'train' op: 'AssignSub' input: 'w' input: 'sum'" +
-           floats + " }";
-  };
+  return "node { name: 'x' op: 'Placeholder'" + dtype +
+         " attr { key: 'shape' value { shape { dim { size: " + std::to_string(batch) +
+         " } dim { size: 2 } } } } }"
+         "node { name: 'w' op: 'VariableV2'" +
+         dtype +
+         " attr { key: 'shape' value { shape { dim { size: 2 } } } } }"
+         "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }"
+         " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } "
+         "} }"
+         "node { name: 'norm' op: 'L2Loss' input: 'x'" +
+         floats + " } node { name: 'scaled' op: 'Mul' input: 'x' input: 'norm'" + floats +
+         " } node { name: 'sum' op: 'Sum' input: '" + rows + "' input: 'axis'" + floats +
+         " attr { key: 'Tidx' value { type: DT_INT32 } } }"
+         "node { name: 'size' op: 'Size' input: 'x'" +
+         floats +
+         " } node { name: 'count' op: 'Cast' input: 'size'"
+         " attr { key: 'SrcT' value { type: DT_INT32 } }"
+         " attr { key: 'DstT' value { type: DT_FLOAT } } }"
+         "node { name: 'mean' op: 'RealDiv' input: 'sum' input: 'count'" +
+         floats + " } node { name: 'train' op: 'AssignSub' input: 'w' input: '" + change + "'" +
+         floats + " }";
+}
+
+}  // namespace
+
+TEST_CASE("a sum counts as it is, and samples that meet are noted") {
   const Workplace work;
   const auto placed = [&](const std::string& rows) {
-    std::ofstream(work / "step.pbtxt") << step(rows);
+    std::ofstream(work / "step.pbtxt") << step_of(rows);
     const ProcessResult result = work.berth(
         {"place", "step.pbtxt", "--batch", "8", "--cluster", "k80x2", "--fetch", "train",
          "--replicate", "gpu:0=6,gpu:1=2", "--moves", "50", "--write", "replicas=plan.json"});
@@ -407,6 +420,21 @@ TEST_CASE("a sum counts as it is, and samples that meet are noted") {
   CHECK(Json::parse(file_text(work / "plan.json"))["replicas"][0]["weight"] == 1);
   CHECK(placed("scaled").find("samples of the whole batch meet in 'norm' (L2Loss)") !=
         std::string::npos);
+}
+
+TEST_CASE("a batch that the file fixes is shared as one that the caller gives") {
+  const Workplace work;
+  std::ofstream(work / "step.pbtxt") << step_of("x", "mean", 8);
+  const auto weight = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {
+        "place",   "step.pbtxt", "--cluster",   "k80x2",           "--fetch", "train",
+        "--moves", "50",         "--replicate", "gpu:0=6,gpu:1=2", "--write", "replicas=plan.json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult result = work.berth(command);
+    REQUIRE_MESSAGE(result.status == 0, result.err);
+    return Json::parse(file_text(work / "plan.json"))["replicas"][0]["weight"];
+  };
+  CHECK(weight({}) == weight({"--batch", "8"}));
 }
 
 TEST_CASE("one device, and a forward pass, are placed as they are with a note") {

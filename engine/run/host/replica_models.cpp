@@ -94,7 +94,8 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
   }
   LoadedModel loaded = load_by(engine, frontend_, model, settings.load);
   notes_ = std::move(loaded.notes);
-  if (batch_ == 0) batch_ = first_dimension(*loaded.graph);
+  const bool stated = batch_ > 0;
+  if (!stated) batch_ = first_dimension(*loaded.graph);
   if (batch_ == 0) {
     throw Error(ErrorCode::invalid_argument,
                 cat(settings.place("replicate"), model,
@@ -106,6 +107,8 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
                                                  ": a batch of one sample cannot be shared; set "
                                                  "\"batch\" (on a command line --batch N)"));
   }
+  // Sizes that the file fixes are constants, and those of a share are not: both are to be the same ops.
+  if (!stated) loaded.graph = load_at(batch_);
   LoadedCosts costs =
       make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()));
   notes_.insert(notes_.end(), costs.notes.begin(), costs.notes.end());
@@ -141,21 +144,25 @@ std::shared_ptr<const Costs> ReplicaModels::costs_at(const Graph& graph) const {
   return std::move(table).costs();
 }
 
+std::shared_ptr<const Graph> ReplicaModels::load_at(std::int64_t samples) {
+  LoadOptions options = settings_.load;
+  options.dims[key_] = samples;
+  options.weakness.erase("dims." + key_);
+  try {
+    return load_by(engine_, frontend_, model_, options).graph;
+  } catch (const Error& error) {
+    throw Error(error.code() == ErrorCode::invalid_argument ? ErrorCode::unsupported : error.code(),
+                cat("the model cannot be had for ", samples, " of its ", batch_,
+                    " samples: ", error.what()));
+  }
+}
+
 const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
   const auto known = sizes_.find(samples);
   if (known != sizes_.end()) return known->second;
   const auto began = std::chrono::steady_clock::now();
-  LoadOptions options = settings_.load;
-  options.dims[key_] = samples;
-  options.weakness.erase("dims." + key_);
   SizedModel sized;
-  try {
-    sized.graph = load_by(engine_, frontend_, model_, options).graph;
-  } catch (const Error& error) {
-    throw Error(error.code() == ErrorCode::invalid_argument ? ErrorCode::unsupported : error.code(),
-                cat("the model cannot be had for a share of ", samples, " of its ", batch_,
-                    " samples: ", error.what()));
-  }
+  sized.graph = load_at(samples);
   if (sized.graph->op_count() != whole().graph->op_count()) {
     throw Error(
         ErrorCode::unsupported,

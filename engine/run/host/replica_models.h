@@ -41,6 +41,7 @@ class ReplicaModels {
 
  private:
   [[nodiscard]] std::shared_ptr<const Costs> costs_at(const Graph& graph) const;
+  [[nodiscard]] std::shared_ptr<const Graph> load_at(std::int64_t samples);
 
   Engine& engine_;
   const std::string& model_;
