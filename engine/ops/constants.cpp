@@ -313,7 +313,7 @@ class Folding {
   const Graph& graph_;
   std::vector<Role> roles_;
   std::vector<bool> of_variables_;  ///< by op: a variable, or what stands for one
-  /// By op: what it gives may have other sizes in another step.
+  /// Whether an op, by its id, may give other sizes in another step.
   std::vector<bool> behind_decisions_;
   mutable std::vector<bool> quantised_;      ///< by tensor: what stands for quantised weights
   std::unordered_set<std::string> written_;  ///< co-location classes

@@ -23,8 +23,8 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 /// others in their place.
 inline constexpr std::string_view kInStepAttribute = "in_step";
 
-/// The attribute, 1, of an op that reads_sizes_alone of its inputs, all of which the file fixes: no size that
-/// a caller gives, and nothing that the step computes, changes them.
+/// The attribute, 1, of an op that reads_sizes_alone in a model whose file fixes all sizes: no caller gives any. Those
+/// behind branches and loops are the step's all the same.
 inline constexpr std::string_view kFixedSizesAttribute = "fixed_sizes";
 
 /// Whether an op of this type, such as Shape, reads the sizes of its inputs and nothing of what they hold.
@@ -47,7 +47,8 @@ inline constexpr std::string_view kFixedSizesAttribute = "fixed_sizes";
 ///    all that it is made of, and than 10 MiB (the constant folding of TensorFlow's runtime) or 100 KiB
 ///    (for compilers). ONNX Runtime folds it.
 ///  - Sizes that the file fixes are constants, whatever makes the tensor (kFixedSizesAttribute): ONNX Runtime
-///    folds Shape of it, and Grappler materializes shapes. What is computed of them follows.
+///    folds Shape of it, and Grappler materializes shapes. What is computed of them follows. What may have other
+///    sizes in another step, behind branches, loops and searches, is left alone.
 ///  - An op with kInStepAttribute stays in the step.
 ///
 /// Equal results of equal ops, of the same inputs, are one constant in graphs of ONNX and TensorFlow: it
