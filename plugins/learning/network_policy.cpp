@@ -11,13 +11,6 @@
 namespace berth::learning {
 namespace {
 
-bool same(const ProblemOptions& a, const ProblemOptions& b) {
-  // Bindings name every field, so that a new one is not forgotten: without it they do not compile.
-  const auto& [objective, semantics, device_gap_us, transfer_gap_us, in_flight] = a;
-  return objective == b.objective && semantics == b.semantics && device_gap_us == b.device_gap_us &&
-         transfer_gap_us == b.transfer_gap_us && in_flight == b.in_flight;
-}
-
 /// "rounds=8, no hidden": what `theirs` has otherwise than `ours`. Empty = nothing.
 std::string differences(const std::map<std::string, std::string>& theirs,
                         const std::map<std::string, std::string>& ours) {
@@ -51,7 +44,7 @@ std::size_t count_in(const Facts& facts, const std::string& name, std::size_t mo
 bool same_problem(const Problem& a, const Problem& b) {
   return a.shared_graph() == b.shared_graph() && a.shared_cluster() == b.shared_cluster() &&
          a.shared_costs() == b.shared_costs() && a.shared_groups() == b.shared_groups() &&
-         a.constraints() == b.constraints() && same(a.options(), b.options());
+         a.constraints() == b.constraints() && a.options() == b.options();
 }
 
 NetworkPolicy::NetworkPolicy(const Options& options, const NetworkPolicySettings& settings)

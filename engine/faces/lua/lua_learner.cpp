@@ -171,9 +171,7 @@ const Evaluation& LuaLearner::reference_of(Evaluator& evaluator, const Environme
     if (known.measured == evaluator.measures() && other.shared_graph() == problem.shared_graph() &&
         other.shared_cluster() == problem.shared_cluster() &&
         other.shared_costs() == problem.shared_costs() &&
-        other.constraints() == problem.constraints() &&
-        other.options().objective == problem.options().objective &&
-        other.options().semantics == problem.options().semantics) {
+        other.constraints() == problem.constraints() && other.options() == problem.options()) {
       return known.evaluation;
     }
   }

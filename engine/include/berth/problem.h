@@ -45,6 +45,8 @@ struct ProblemOptions {
   /// Objective `throughput` only: steps in flight, each with its own inputs, activations and outputs
   /// in every device's memory; >= 0. With 0, memory holds the parameters alone.
   std::int64_t in_flight = 1;
+
+  friend bool operator==(const ProblemOptions&, const ProblemOptions&) = default;
 };
 
 /// Whether memory counts what lives through the step. The published simulator of `placeto` knows

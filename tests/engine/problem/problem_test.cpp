@@ -51,6 +51,15 @@ std::string error_of(ErrorCode code, const std::function<void()>& call) {
 
 }  // namespace
 
+TEST_CASE("problems have equal options where all of them are") {
+  CHECK(ProblemOptions{} == ProblemOptions{});
+  CHECK(ProblemOptions{.objective = Objective::throughput} != ProblemOptions{});
+  CHECK(ProblemOptions{.semantics = Semantics::placeto} != ProblemOptions{});
+  CHECK(ProblemOptions{.device_gap_us = 1} != ProblemOptions{});
+  CHECK(ProblemOptions{.transfer_gap_us = 1} != ProblemOptions{});
+  CHECK(ProblemOptions{.in_flight = 2} != ProblemOptions{});
+}
+
 TEST_CASE("Problem: what it knows of groups") {
   const Parts parts;
   const Problem problem(parts.graph, parts.cluster, parts.costs);
