@@ -156,7 +156,7 @@ TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
     } catch (const Error& error) {
       const std::string message = error.what();
       CHECK_MESSAGE(message.find("typo.lua:1:") != std::string::npos, message);
-      CHECK_MESSAGE(message.find("'plcae'") != std::string::npos, message);
+      CHECK_MESSAGE(message.find("'plcae'; did you mean 'place'") != std::string::npos, message);
       CHECK_MESSAGE(message.find('\n') == std::string::npos, message);
     }
   }

@@ -126,6 +126,10 @@ TEST_CASE("an unknown name is answered with the known ones") {
   CHECK(known_names("topi", {"topo", "heft"}) == "; did you mean 'topo'? Known: heft, topo.");
   CHECK(known_names("xyz", {}) == ". Known: none.");
   CHECK(closest_name("completely different", {"topo"}).empty());
+  // Two letters that changed places are one slip.
+  CHECK(closest_name("plcae", {"place", "name"}) == "place");
+  CHECK(closest_name("ehft", {"heft"}) == "heft");
+  CHECK(closest_name("ecalp", {"place"}).empty());
 }
 
 }  // namespace berth
