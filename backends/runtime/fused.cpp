@@ -14,7 +14,7 @@
 namespace berth::runtime {
 namespace {
 
-/// How many dimensions images or filters of f32 have, where all their sizes are known; 0 = they are not.
+/// Counts the dimensions of images or filters of f32 whose sizes are all known; 0 = they are not.
 std::size_t known_rank(const Graph& graph, TensorId tensor) {
   if (tensor == kNoTensor || !graph.has_shape(tensor) || graph.dtype(tensor) != DType::f32) {
     return 0;

@@ -1,4 +1,4 @@
-// Which ops of a program's step read what.
+// Readers of each value in a program's step.
 #pragma once
 
 #include <string_view>

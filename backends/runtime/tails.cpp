@@ -45,7 +45,7 @@ class Finder {
     return numbers[0];
   }
 
-  /// Which of the op's two inputs the tensor is; none = it is not, or is both.
+  /// The tensor's place among the op's two inputs; none = it is not one, or is both.
   std::optional<std::size_t> place(OpId op, TensorId tensor) const {
     const auto inputs = graph_.inputs(op);
     if (inputs.size() != 2 || (inputs[0] == tensor) == (inputs[1] == tensor)) return std::nullopt;

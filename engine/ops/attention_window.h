@@ -1,4 +1,4 @@
-// How far back attention sees.
+// The window of attention: how far back it sees.
 #pragma once
 
 #include <cstdint>

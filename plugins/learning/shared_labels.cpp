@@ -7,7 +7,7 @@
 namespace berth::learning {
 namespace {
 
-/// How many labels each of several sets of groups gets: one, and the rest by their sizes.
+/// Gives each of several sets of groups its number of labels: one, and the rest by their sizes.
 std::vector<std::int64_t> shares_of(const std::vector<std::int64_t>& sizes, std::int64_t capacity) {
   std::vector<std::int64_t> shares(sizes.size(), 1);
   for (auto left = capacity - static_cast<std::int64_t>(sizes.size()); left > 0; --left) {

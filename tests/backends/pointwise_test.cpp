@@ -33,7 +33,7 @@ const std::vector<Case> kCases = {
     {{Kind::gelu}, [](const at::Tensor& x) { return at::gelu(x); }},
 };
 
-/// How far results are from what they should be, in units of the last place of x or of the result, whichever is larger.
+/// The distance of results from what they should be, in units of the last place of x or of the result, whichever is larger.
 double error_of(const at::Tensor& got, const at::Tensor& x, const Case& one) {
   REQUIRE((got.scalar_type() == at::kFloat));
   const at::Tensor wanted = one.in_f64(x.to(at::kDouble));

@@ -5,7 +5,7 @@ using namespace berth::test;
 
 namespace {
 
-/// What bash offers behind these words.
+/// Words that bash offers behind these.
 std::vector<std::string> offered(const Workplace& work, const std::vector<std::string>& words) {
   std::string script = "source berth.bash\nCOMP_WORDS=(berth";
   for (const std::string& word : words) script += " '" + word + "'";

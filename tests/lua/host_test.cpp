@@ -227,7 +227,7 @@ TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
     CHECK(ended("pcall(evaluator.evaluate, evaluator, { 1 })") == Placement{0});
     CHECK(ended("coroutine.wrap(function() pcall(evaluator.evaluate, evaluator, { 1 }) end)()") ==
           Placement{0});
-    // What runs next is not ended.
+    // The next run is not ended.
     run("for i = 1, 1000 do assert(tostring(i) == ('%d'):format(i)) end");
   }
   SUBCASE("one that asks ends by itself") {

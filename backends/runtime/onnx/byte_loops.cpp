@@ -151,7 +151,7 @@ struct Channels {
   }
 };
 
-/// How dense x lies in memory, seen from an axis; absent if neither in order nor with that axis innermost.
+/// The places of dense x in memory, seen from an axis; absent if neither in order nor with that axis innermost.
 std::optional<Channels> channels_of(const Tensor& x, std::int64_t axis) {
   const std::int64_t size = x.size(axis);
   if (x.is_contiguous()) {

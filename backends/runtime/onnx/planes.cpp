@@ -34,7 +34,7 @@ std::int64_t count_of(const Sources& sources, std::int64_t length) {
   return sources.first.empty() ? length : static_cast<std::int64_t>(sources.first.size());
 }
 
-/// How often each column is repeated, where all are, in order; or 0.
+/// The count of each column's repeats, where all are repeated in order; or 0.
 std::int64_t factor_of(const Ints& sources, std::int64_t length) {
   const auto size = static_cast<std::int64_t>(sources.size());
   const std::int64_t factor = length == 0 ? 0 : size / length;

@@ -73,7 +73,7 @@ class SentWeights {
     });
   }
 
-  /// How long the op waits for its weights.
+  /// The time for which the op waits for its weights.
   [[nodiscard]] double sending_us(OpId op, DeviceId host, DeviceId worker) const {
     const Cluster& cluster = problem_.cluster();
     const double there = problem_.costs().op_us(op, cluster.kind_of(host));
@@ -146,7 +146,7 @@ class SentWeights {
     trace_.critical_path = std::move(path);
   }
 
-  /// By start, then sender, as a trace has them.
+  /// Sorted by start, then sender, as a trace has them.
   void sort_transfers() {
     std::vector<std::int32_t> order(trace_.transfers.size());
     std::iota(order.begin(), order.end(), 0);

@@ -27,7 +27,7 @@ OpId measured_op(const Data& data, OpId constant) {
   return kNoOp;
 }
 
-/// By op: the first op of the step that reads what a constant gives. Of one that takes sizes, the op whose tensor
+/// By op: the first op of the step that reads what a constant gives; where that takes sizes, the op whose tensor
 /// has them: tools run it beside that, and send a few numbers in the tensor's place.
 template <typename Data>
 std::vector<OpId> first_readers(const Data& data) {

@@ -28,7 +28,7 @@ std::vector<double> longest_paths_us(const Problem& problem) {
   return path_us;
 }
 
-// Which tensors are freed by which op, and chains of ops that free what the one before made. A chain is run
+// Tensors by the op that frees them, and chains of ops that free what the one before made. A chain is run
 // from its highest memory to the lowest behind it without a pause, as Liu's orders of trees do ("An
 // application of generalized tree pebbling to sparse matrix factorization", 1987).
 class Chains {

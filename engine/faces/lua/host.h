@@ -59,7 +59,7 @@ class Host {
   /// so far (Ctrl-C). Empty = never.
   void set_should_stop(std::function<bool()> should_stop);
 
-  /// How many seconds a policy in Lua may go on when its time is over and it has not asked whether that is so;
+  /// Sets the seconds for which a policy in Lua may go on when its time is over and it has not asked whether that is so;
   /// its evaluator then ends it, and the best that it evaluated is its answer. 2 by default.
   void set_patience(double seconds);
 

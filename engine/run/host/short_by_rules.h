@@ -1,4 +1,4 @@
-// Which rules leave too little memory.
+// Rules that leave too little memory.
 #pragma once
 
 #include <string>

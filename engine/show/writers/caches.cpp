@@ -35,7 +35,7 @@ std::size_t longest_dim(std::span<const std::int64_t> shape) {
   return static_cast<std::size_t>(std::max_element(shape.begin() + 1, shape.end()) - shape.begin());
 }
 
-/// What a tool allots for a cache in place of the file's.
+/// A cache as a tool allots it in place of the file's.
 struct Held {
   double bits = 16;
   std::int64_t positions = 0;  ///< 0 = the file's

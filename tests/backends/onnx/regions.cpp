@@ -17,7 +17,7 @@ constexpr double kRegions[5][4] = {
     {1, 2, 6.5, 8}, {-30, -4, 3, 30}, {5, 5, 5, 5}, {-8, -8, 50, 40}, {20, 12, 33.3, 20.1}};
 constexpr std::int64_t kImages[5] = {1, 0, 1, 0, 1};
 
-/// What the four neighbours of a point add to it.
+/// The sum that the four neighbours of a point add to it.
 std::array<double, 4> neighbours(const at::Tensor& plane, double y, double x) {
   if (y < -1 || y > kHeight || x < -1 || x > kWidth) return {};
   y = std::clamp(y, 0.0, kHeight - 1.0);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kHidden = 64, kHeads = 4, kSize = 16;
 constexpr std::int64_t kRow = kHeads * kSize;  // numbers of a position in a cache
 
-/// Of one of the layers, from the first on.
+/// Makes one of the layers, from the first on.
 struct Layer {
   std::int64_t window = -1;
   std::int64_t cached = 8192;
