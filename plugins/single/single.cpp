@@ -43,7 +43,7 @@ class SinglePolicy final : public Policy {
                                     : cat("'", cluster.device(evaluation.worst_device).name, "'");
       add(refusals, cluster.device(device).name,
           evaluation.excess_bytes > 0
-              ? cat(worst, " lacks ", format_bytes(evaluation.excess_bytes))
+              ? cat(worst, " lacks ", bytes_text(evaluation.excess_bytes))
               : cat(worst, " has ops that are to be apart, or the evaluator refuses it"));
     }
     throw Error(ErrorCode::infeasible, cat("no single device holds the graph: ", text_of(refusals),
@@ -51,6 +51,12 @@ class SinglePolicy final : public Policy {
   }
 
  private:
+  /// What is written with three digits is given exactly, too: whoever sizes a memory by it needs the last byte.
+  static std::string bytes_text(std::int64_t bytes) {
+    const std::string text = format_bytes(bytes);
+    return bytes < 1024 ? text : cat(text, " (", bytes, " bytes)");
+  }
+
   /// The reason against devices that are alike in it.
   struct Refusal {
     std::string why;

@@ -83,10 +83,11 @@ TEST_CASE("keep_to_parameters: a shared parameter counts once per device") {
 }
 
 TEST_CASE("finish: outputs that overflow a device are moved by what an evaluation says") {
-  // Two independent chains whose tensors are live together: 4 x 40 bytes on one device of 100.
+  // Two chains in step, so that their tensors are live together: 3 x 40 bytes on one device of 100.
   const std::vector<SmallOp> ops(8, {{1}});
-  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40},
-                                     {3, 5, 40}, {4, 6, 40}, {5, 7, 40}};
+  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40}, {3, 5, 40},
+                                     {4, 6, 40}, {5, 7, 40}, {1, 2, 0},  {0, 3, 0},
+                                     {3, 4, 0},  {2, 5, 0},  {5, 6, 0},  {4, 7, 0}};
   const auto problem = small_problem({{"a", "x", 100}, {"b", "x", 100}}, ops, edges);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   const GroupPlacement all_on_one(8, 0);
@@ -98,8 +99,9 @@ TEST_CASE("finish: outputs that overflow a device are moved by what an evaluatio
 TEST_CASE("finish: told to stop, it returns what is at hand, and goes on where nothing fits") {
   // As above; on `large` all would fit.
   const std::vector<SmallOp> ops(8, {{1}});
-  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40},
-                                     {3, 5, 40}, {4, 6, 40}, {5, 7, 40}};
+  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40}, {3, 5, 40},
+                                     {4, 6, 40}, {5, 7, 40}, {1, 2, 0},  {0, 3, 0},
+                                     {3, 4, 0},  {2, 5, 0},  {5, 6, 0},  {4, 7, 0}};
   PlaceContext context;
   context.should_stop = [] { return true; };
   const GroupPlacement all_on_one(8, 0);
@@ -157,9 +159,9 @@ TEST_CASE("finish: where outputs crowd every device, room is made on all of them
       CHECK(error.code() == ErrorCode::infeasible);
     }
   }
-  // Moving groups by what overflows, and nothing more, finds 49 of 76.
+  // Moving groups by what overflows, and nothing more, finds fewer.
   CAPTURE(found);
-  REQUIRE(possible == 76);
+  REQUIRE(possible == 77);
   CHECK(found >= 57);
 }
 

@@ -18,9 +18,10 @@ TEST_CASE("single: the fastest device that holds everything") {
   SUBCASE("none: each device's shortage is told") {
     const auto problem = small_problem({{"a", "x", 15}, {"b", "y", 12}, {"c", "z", 5}}, ops, {});
     const std::string message = complaint_of("single", problem, ErrorCode::infeasible);
-    CHECK(message ==
-          "no single device holds the graph: with 'a', 'a' lacks 5 bytes; with 'b', 'b' lacks 8 "
-          "bytes; with 'c', 'c' lacks 15 bytes; use a policy that spreads it, such as topo");
+    CHECK(
+        message ==
+        "no single device holds the graph: with a, it lacks 5 B; with b, it lacks 8 B; with c, it "
+        "lacks 15 B; use a policy that spreads it, such as topo");
   }
 }
 

@@ -68,8 +68,9 @@ class Chains {
     const auto order = graph.topological_order();
     for (const OpId op : order) {
       for (const TensorId tensor : graph.outputs(op)) {
-        least_bytes_[at(op)] += graph.bytes(tensor);
         const OpId reader = only_reader_[at(tensor)];
+        if (reader == kNoOp) continue;  // returned, or gone with the op
+        least_bytes_[at(op)] += graph.bytes(tensor);
         if (reader < 0) continue;
         freed_bytes_[at(reader)] += graph.bytes(tensor);
         next[at(op)] = reader;
@@ -85,7 +86,8 @@ class Chains {
 
   std::vector<OpId> only_reader_;          ///< by tensor; negative = none, or several
   std::vector<std::int64_t> freed_bytes_;  ///< by op
-  std::vector<std::int64_t> least_bytes_;  ///< by op: of its outputs, or of its chain's further on
+  std::vector<std::int64_t>
+      least_bytes_;  ///< by op: of outputs that are read, or of its chain's further on
 };
 
 }  // namespace

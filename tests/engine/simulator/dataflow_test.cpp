@@ -301,12 +301,13 @@ TEST_CASE("among equal paths the op that was ready first runs first") {
   //   0: xxxxxxccb    1: p q
   Case one;
   const OpId x = one.op("x", 6);
-  const OpId b = one.op("b", 2, {2});  // more than it frees
-  const OpId c = one.op("c", 2, {2});
+  const OpId b = one.op("b", 2);
+  const OpId c = one.op("c", 2);
   const OpId p = one.op("p", 4, {1});
   const OpId q = one.op("q", 1, {1});
   one.read(b, p);
   one.read(c, q);
+  for (const OpId op : {p, q}) one.result(op);  // else b and c would free them
   // Device 1 runs p (path 6) before q (path 3) on its own, so q gets device 2.
   one.devices.push_back(Case::device("2"));
   const StepTrace trace = one.trace({0, 0, 0, 1, 2});
