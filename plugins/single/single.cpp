@@ -51,7 +51,7 @@ class SinglePolicy final : public Policy {
   }
 
  private:
-  /// What is written with three digits is given exactly, too: whoever sizes a memory by it needs the last byte.
+  /// Rounded bytes are given exactly, too: whoever sizes a memory by them needs the last one.
   static std::string bytes_text(std::int64_t bytes) {
     const std::string text = format_bytes(bytes);
     return bytes < 1024 ? text : cat(text, " (", bytes, " bytes)");
