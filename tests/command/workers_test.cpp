@@ -326,6 +326,17 @@ TEST_CASE("processes end with the one that started them, also where they do not 
   CHECK_FALSE(std::filesystem::exists(work / "stayed"));
 }
 
+TEST_CASE("a process whose launcher ended before it began does not begin") {
+  Training work;
+  work.write_text("begins.lua", "io.open('begun', 'w'):close()");
+  work.settings.environment.push_back("BERTH_PARENT=" + std::to_string(getpid()));
+  CHECK(work.berth({"run", "begins.lua"}).status == 0);
+  REQUIRE(std::filesystem::remove(work / "begun"));
+  work.settings.environment.back() = "BERTH_PARENT=2147483647";  // more than any process has
+  CHECK(work.berth({"run", "begins.lua"}).status == 128 + SIGKILL);
+  CHECK_FALSE(std::filesystem::exists(work / "begun"));
+}
+
 TEST_CASE("a store that is killed goes on from its journal") {
   if (!has_workers()) return;
   for (const char* mode : {"mode=asynchronous", "mode=synchronous"}) {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,11 +37,22 @@ void launch(Scripts& scripts, const RunOptions& options) {
   scripts.run_library("commands/launch.lua", args);
 }
 
+/// Whether the process is there and is more than a record of its end.
+bool is_running(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(") ");  // a name may hold anything
+  return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") != 0;
+}
+
 /// A process of `--workers` ends with the one that started it, also where its script trains alone or has not joined the
 /// others yet. Programs that such a process starts inherit the variable, and have another parent.
 void end_with_launcher() {
   const char* const parent = std::getenv("BERTH_PARENT");
-  if (parent != nullptr && std::to_string(getppid()) == parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent == nullptr) return;
+  if (std::to_string(getppid()) == parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!is_running(parent)) std::raise(SIGKILL);  // it ended before it could be asked to tell
 }
 
 int run_script(const RunOptions& options) {
