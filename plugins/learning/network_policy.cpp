@@ -93,7 +93,7 @@ std::string NetworkPolicy::start_from_weights(const Facts& facts) {
     }
   }
   checkpoint.tensors = without_optimiser(std::move(checkpoint.tensors));
-  take(file, std::move(checkpoint));
+  take(file, std::move(checkpoint), shipped ? Weights::shipped : Weights::file);
   return {};
 }
 
@@ -115,11 +115,11 @@ void NetworkPolicy::save(const std::filesystem::path& file, const std::string& n
 
 std::string NetworkPolicy::load(const std::filesystem::path& file) {
   const Checkpoint checkpoint = load_checkpoint(file);
-  take(file, checkpoint);
+  take(file, checkpoint, Weights::file);
   return checkpoint.note;
 }
 
-void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoint) {
+void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoint, Weights kind) {
   // A file that is older than an option does not name it: the shapes of its tensors tell.
   checkpoint.options.insert(shape_.begin(), shape_.end());
   require_match(file, checkpoint, settings_.name, settings_.version, shape_);
@@ -138,6 +138,8 @@ void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoin
   facts_ = std::move(facts);
   fresh_ = false;
   untaught_.clear();
+  began_with_ = kind;
+  began_at_ = updates_;
   network_changed();
 }
 
@@ -212,7 +214,8 @@ void NetworkPolicy::set_weights(std::span<const float> weights) {
   check_values(weights, "weights");
   network_->set_weights(weights);
   fresh_ = false;
-  ++updates_;
+  began_with_ = Weights::given;
+  began_at_ = ++updates_;
   untaught_.clear();
 }
 
@@ -240,6 +243,8 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
   how.starts = RefineOptions::Starts::none;
   read_training(options_, how);
   PolicyAnswer answer = refine(*this, evaluator, context, how);
+  answer.learned->weights = began_with_;
+  answer.learned->updates = updates_ - began_at_;
   if (!untaught_.empty()) {
     answer.notes.insert(answer.notes.begin(),
                         cat("the weights are fresh, ", untaught_, ": nothing was learned"));

@@ -158,8 +158,8 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   UpdateReport accumulate(const Rollout& rollout, std::span<const double> advantages,
                           const UpdateOptions& options);
   [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
-  /// Throws what load throws.
-  void take(const std::filesystem::path& file, Checkpoint checkpoint);
+  /// Takes weights of this kind. Throws what load throws.
+  void take(const std::filesystem::path& file, Checkpoint checkpoint, Weights kind);
   /// Takes the option `weights`, or what comes with Berth where it fits. Returns why there is neither.
   std::string start_from_weights(const Facts& facts);
 
@@ -171,6 +171,8 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   std::int64_t updates_ = 0;                  ///< of whatever network
   bool fresh_ = false;                        ///< nothing has begun with the network
   std::string untaught_;                      ///< why its weights are random; empty = they are not
+  Weights began_with_ = Weights::fresh;
+  std::int64_t began_at_ = 0;  ///< updates_ by then
 };
 
 }  // namespace berth::learning

@@ -45,6 +45,9 @@ local berth = {}
 ---@field whose string? of a policy that learns, whose the placement is: "own" (the policy's alone), "passed" (a
 ---state on the way, or a draw while it learned), "start" (an episode began there), "given" (it was given to
 ---start from), "search" (of a search around the policy's), "repaired" (made of one that did not fit)
+---@field weights string? of a policy that learns, the weights it began with: "fresh" (random), "shipped" (with
+---Berth), "file", "given" (by a program)
+---@field updates integer? of those weights since then
 ---@field own { placement: berth.Placement, evaluation: berth.Evaluation }? what is called the policy's: with
 ---which its last greedy episode ended; nil where the time ended before
 ---@field start { name: string, evaluation: berth.Evaluation }? the best of its starts

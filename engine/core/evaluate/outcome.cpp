@@ -99,7 +99,10 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
   outcome.learned = std::move(result.learned);
-  if (outcome.learned) outcome.origin.whose = outcome.learned->text();
+  if (outcome.learned) {
+    outcome.origin.whose = outcome.learned->text();
+    outcome.origin.weights = outcome.learned->weights_text();
+  }
   show_sent_weights(outcome);
   return outcome;
 }

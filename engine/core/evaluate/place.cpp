@@ -32,6 +32,9 @@ static_assert(ends_with(kEnds, SearchEnd::gave_up));
 constexpr std::string_view kWhose[] = {"own", "passed", "start", "given", "search", "repaired"};
 static_assert(ends_with(kWhose, Whose::repaired));
 
+constexpr std::string_view kWeights[] = {"fresh", "shipped", "file", "given"};
+static_assert(ends_with(kWeights, Weights::given));
+
 constexpr std::string_view kEfforts[] = {"none", "quick", "strong"};
 static_assert(ends_with(kEfforts, BoundEffort::strong));
 
@@ -43,6 +46,16 @@ std::string_view search_end_name(SearchEnd end) noexcept {
 
 std::string_view whose_name(Whose whose) noexcept {
   return name_of(kWhose, whose);
+}
+
+std::string_view weights_name(Weights weights) noexcept {
+  return name_of(kWeights, weights);
+}
+
+std::string LearnedFigures::weights_text() const {
+  if (!weights) return {};
+  const std::string name(weights_name(*weights));
+  return updates == 0 ? name : cat(name, ", ", updates, updates == 1 ? " update" : " updates");
 }
 
 std::string LearnedFigures::source_text() const {
@@ -319,6 +332,8 @@ LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const Pla
   };
   LearnedFigures figures;
   figures.whose = learned.whose;
+  figures.weights = learned.weights;
+  figures.updates = learned.updates;
   figures.best = result.placement;
   figures.best_evaluation = result.evaluation;
   figures.own = std::move(learned.own);

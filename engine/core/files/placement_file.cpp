@@ -70,6 +70,7 @@ Json provenance_json(const Origin& origin) {
                    {"seed", origin.seed},
                    {"version", BERTH_VERSION_STRING}};
   if (!origin.whose.empty()) document["whose"] = origin.whose;
+  if (!origin.weights.empty()) document["weights"] = origin.weights;
   if (!origin.measured_on.empty()) document["measured_on"] = origin.measured_on;
   if (!origin.model.empty()) document["model"] = origin.model;
   return document;

@@ -51,12 +51,20 @@ std::string verdict_text(const std::string& policy, const Outcome& best) {
 /// Says what the figures of a row leave out.
 std::string remark(const Outcome& outcome) {
   std::string text = outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
-  if (!outcome.learned || outcome.learned->whose == Whose::own) return text;
+  if (!outcome.learned) return text;
   const LearnedFigures& learned = *outcome.learned;
-  if (!text.empty()) text += "; ";
-  if (learned.own == learned.best) return text + "moved nothing: " + learned.source_text();
-  return text + fmt::format("saw {}: {}", format_us(learned.best_evaluation.objective_us),
-                            learned.source_text());
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (const std::string weights = learned.weights_text(); !weights.empty()) {
+    add("weights: " + weights);
+  }
+  if (learned.whose == Whose::own) return text;
+  if (learned.own == learned.best) {
+    add("moved nothing: " + learned.source_text());
+  } else {
+    add(fmt::format("saw {}: {}", format_us(learned.best_evaluation.objective_us),
+                    learned.source_text()));
+  }
+  return text;
 }
 
 std::vector<std::string> row_cells(const ComparedPolicy& row) {
@@ -181,9 +189,10 @@ Json row_json(const ComparedPolicy& row) {
 
 std::string csv_text(const std::vector<Json>& objects, std::vector<std::string> columns) {
   columns.insert(columns.end(),
-                 {"policy", "feasible", "runtime_us", "max_load_us", "gap", "speed_up",
-                  "devices_used", "cuts", "transfers", "evaluations", "simulated_ops", "wall_s",
-                  "own_us", "best_us", "start_us", "whose", "excess", "error"});
+                 {"policy",        "feasible",     "runtime_us", "max_load_us", "gap",
+                  "speed_up",      "devices_used", "cuts",       "transfers",   "evaluations",
+                  "simulated_ops", "wall_s",       "own_us",     "best_us",     "start_us",
+                  "whose",         "weights",      "updates",    "excess",      "error"});
   std::string csv;
   for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
   for (const Json& object : objects) {

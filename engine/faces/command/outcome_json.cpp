@@ -123,6 +123,10 @@ void add_learned(const LearnedFigures& learned, Json& json) {
   json["own_us"] = learned.own.empty() ? Json() : Json(learned.own_evaluation.objective_us);
   json["best_us"] = learned.best_evaluation.objective_us;
   json["whose"] = whose_name(learned.whose);
+  if (learned.weights) {
+    json["weights"] = weights_name(*learned.weights);
+    json["updates"] = learned.updates;
+  }
   if (!learned.start) return;
   json["start_us"] = learned.start->objective_us;
   json["start"] = learned.start_name;

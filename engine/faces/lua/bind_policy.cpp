@@ -93,9 +93,13 @@ std::function<void(double, const std::string&)> progress_of(Call& call, const Va
   };
 }
 
-/// Sets `whose`, `own` and `start` of the table on top.
+/// Sets `whose`, `weights`, `updates`, `own` and `start` of the table on top.
 void push_learned(lua_State* L, const LearnedFigures& learned) {
   set_text(L, "whose", std::string(whose_name(learned.whose)));
+  if (learned.weights) {
+    set_text(L, "weights", std::string(weights_name(*learned.weights)));
+    set_number(L, "updates", static_cast<double>(learned.updates));
+  }
   if (!learned.own.empty()) {
     lua_createtable(L, 0, 2);
     set_ids(L, "placement", learned.own);

@@ -259,7 +259,10 @@ PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context
   how.groups = static_cast<GroupId>(options_.integer("groups"));
   read_training(options_, how);
   if (learns().whole != nullptr) how.starts = RefineOptions::Starts::none;
-  return refine(*this, evaluator, context, how);
+  PolicyAnswer answer = refine(*this, evaluator, context, how);
+  answer.learned->weights = began_with_;
+  answer.learned->updates = updates_ - began_at_;
+  return answer;
 }
 
 void LuaLearner::save(const std::filesystem::path& file, const std::string& text) const {
@@ -282,7 +285,8 @@ std::string LuaLearner::load(const std::filesystem::path& file) {
     const Value value(L, lua_gettop(L), "`load`: the note", /*argument=*/0);
     if (value.present()) text = value.text();
   });
-  ++updates_;
+  began_with_ = Weights::file;
+  began_at_ = ++updates_;
   return text;
 }
 

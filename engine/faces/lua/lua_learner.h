@@ -132,6 +132,8 @@ class LuaLearner final : public LearnedPolicy, public DistributedLearner {
   std::vector<ReferenceOf> references_;
   std::shared_ptr<const Reference> agent_;
   std::int64_t updates_ = 0;  ///< of the agent's weights
+  Weights began_with_ = Weights::fresh;
+  std::int64_t began_at_ = 0;  ///< updates_ by then
 };
 
 }  // namespace berth::lua

@@ -176,7 +176,8 @@ void LuaLearner::set_weights(std::span<const float> weights) {
     push_floats(L, weights);
     protected_call(L, 2, 0, "set_weights");
   });
-  ++updates_;
+  began_with_ = Weights::given;
+  began_at_ = ++updates_;
 }
 
 UpdateReport LuaLearner::gradient(const Rollout& rollout, std::span<const double> advantages,

@@ -50,6 +50,7 @@ struct Origin {
   /// Whose the placement is, if a policy that learns gives one that is not its own: "the start, list
   /// scheduling; the policy's own: 17.1 ms".
   std::string whose;
+  std::string weights;      ///< LearnedFigures::weights_text, of a policy that learns
   std::string measured_on;  ///< what executed it, where its figures were measured; else empty
 };
 

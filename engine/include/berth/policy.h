@@ -68,6 +68,16 @@ enum class Whose {
 /// "own", "passed", "start", "given", "search" or "repaired".
 [[nodiscard]] BERTH_EXPORT std::string_view whose_name(Whose whose) noexcept;
 
+/// The weights that a policy which learns began with.
+enum class Weights {
+  fresh,    ///< random
+  shipped,  ///< those that come with Berth
+  file,     ///< of a file: the option `weights`, or one that a script loaded
+  given,    ///< set by a program
+};
+/// "fresh", "shipped", "file" or "given".
+[[nodiscard]] BERTH_EXPORT std::string_view weights_name(Weights weights) noexcept;
+
 /// Facts about the answer of a policy that learns, so that nobody takes its start for what it learned.
 struct LearnedAnswer {
   Whose whose = Whose::own;  ///< PolicyAnswer::placement
@@ -75,7 +85,9 @@ struct LearnedAnswer {
   Placement own = {};
   /// The best of the starts. Empty = there is none: the policy decides all at once, or from a draw.
   Placement start = {};
-  std::string start_name = {};  ///< "list scheduling", for messages
+  std::string start_name = {};          ///< "list scheduling", for messages
+  std::optional<Weights> weights = {};  ///< none = the policy does not say
+  std::int64_t updates = 0;             ///< of the weights since then
 };
 
 /// The answer of a policy.
@@ -136,11 +148,15 @@ struct LearnedFigures {
   Evaluation best_evaluation;
   std::optional<Evaluation> start;
   std::string start_name;
+  std::optional<Weights> weights;  ///< none = the policy does not say
+  std::int64_t updates = 0;        ///< of the weights since then
 
   /// Whose the best is: "the start, list scheduling".
   [[nodiscard]] BERTH_EXPORT std::string source_text() const;
   /// "the start, list scheduling; the policy's own: 17.1 ms"; empty where the best is the policy's own.
   [[nodiscard]] BERTH_EXPORT std::string text() const;
+  /// "shipped", "fresh, 40 updates"; empty where the policy does not say.
+  [[nodiscard]] BERTH_EXPORT std::string weights_text() const;
 };
 
 /// A placement with the figures that people ask for next.

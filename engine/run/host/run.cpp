@@ -574,6 +574,7 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
     stored.origin.policy = text(*made, "policy");
     stored.origin.model = text(*made, "model");
     stored.origin.whose = text(*made, "whose");
+    stored.origin.weights = text(*made, "weights");
     stored.origin.measured_on = text(*made, "measured_on");
     const auto seed = made->find("seed");
     if (seed != made->end() && seed->is_number_unsigned()) stored.origin.seed = *seed;

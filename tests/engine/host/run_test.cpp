@@ -61,6 +61,8 @@ class Learning final : public Policy {
     learned.own.assign(answer.placement.size(), 0);
     learned.start = answer.placement;
     learned.start_name = "list scheduling";
+    learned.weights = Weights::fresh;
+    learned.updates = 40;
     answer.learned = learned;
     return answer;
   }
@@ -208,6 +210,7 @@ TEST_CASE("a policy that learns: place gives the best, compare its own, both say
   const std::string file = placement_json(task.problem->graph(), task.problem->cluster(),
                                           used.placement, &used.evaluation, &used.origin);
   CHECK(file.find("\"whose\": \"" + whose) != std::string::npos);
+  CHECK(file.find("\"weights\": \"fresh, 40 updates\"") != std::string::npos);
 
   const std::vector<std::string> names = {"first", "learning"};
   const auto compared = compare(engine, task, names, settings);

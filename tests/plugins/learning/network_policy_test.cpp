@@ -156,6 +156,31 @@ TEST_CASE("learned policies: a placement by fresh weights says so") {
   CHECK(note("doppler", {{"hidden", std::int64_t{32}}}).find("fresh") == std::string::npos);
 }
 
+TEST_CASE("learned policies: an answer tells the weights it is by, and their updates") {
+  Engine engine({test::plugin_folder()});
+  const auto evaluator = random_parts(4).evaluator();
+  const test::TemporaryFolder folder;
+  const auto weights = [&](Policy& policy) {
+    return place(policy, *evaluator, {}, 1e9).learned.value().weights_text();
+  };
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name);
+    CHECK(weights(*policy) == "fresh");
+    const Rollout rollout = sampled(*policy, *evaluator);
+    learned(*policy).update(rollout, advantages_of(rollout, 1), {});
+    CHECK(weights(*policy) == "fresh, 1 update");
+    learned(*policy).save(folder.path() / "weights", "");
+    static_cast<void>(learned(*policy).load(folder.path() / "weights"));
+    CHECK(weights(*policy) == "file");
+    distributed(*policy).set_weights(distributed(*policy).weights());
+    CHECK(weights(*policy) == "given");
+  }
+  CHECK(weights(*engine.make_policy("placeto", {})) == "shipped");
+  CHECK(weights(*engine.make_policy("placeto", {{"episodes", std::int64_t{2}}})) ==
+        "shipped, 2 updates");
+}
+
 TEST_CASE("learned policies: a rollout teaches only the weights that it was sampled with") {
   const auto evaluator = random_parts(4).evaluator();
   const test::TemporaryFolder folder;
