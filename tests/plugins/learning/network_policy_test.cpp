@@ -161,7 +161,8 @@ TEST_CASE("learned policies: an answer tells the weights it is by, and their upd
   const auto evaluator = random_parts(4).evaluator();
   const test::TemporaryFolder folder;
   const auto weights = [&](Policy& policy) {
-    return place(policy, *evaluator, {}, 1e9).learned.value().weights_text();
+    constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+    return place(policy, *evaluator, {}, kNoBudget).learned.value().weights_text();
   };
   for (const char* name : kPolicies) {
     CAPTURE(std::string(name));
