@@ -370,7 +370,8 @@ function berth.end_with_failure(message) end
 ---@return number
 function berth.clock() end
 
----Whether the user asked to stop (Ctrl-C). Then end with the best result so far.
+---Whether the user asked to stop (Ctrl-C). Then end with the best result so far: a search that a script begins
+---from then on raises an error.
 ---@return boolean
 function berth.should_stop() end
 

@@ -385,6 +385,23 @@ TEST_CASE_FIXTURE(HostFixture, "a request to stop reaches scripts and policies")
   run("assert(not require('berth').should_stop())");
 }
 
+TEST_CASE_FIXTURE(HostFixture,
+                  "a script begins no search after a request to stop, and goes on with one") {
+  int asked = 0;
+  host.set_should_stop([&] { return ++asked > 1; });
+  run(R"(
+    local berth = require 'berth'
+    local builder = berth.graph_builder 'one'
+    builder:set_cost(builder:add_op('a', 'Op'), 5)
+    local problem = berth.problem { graph = builder:build(), cluster = 'k80x2', costs = 'stated' }
+    local policy = berth.policy 'round_robin'
+    assert(#policy:place(problem) == 1)
+    local ok, message = pcall(policy.place, policy, problem)
+    assert(not ok and tostring(message):find('before this search began', 1, true), message)
+    ok, message = pcall(berth.place, 'absent.onnx', {})
+    assert(not ok and tostring(message):find('before this search began', 1, true), message))");
+}
+
 TEST_CASE_FIXTURE(HostFixture, "a training's own should_stop leaves Ctrl-C as it is") {
   int asked = 0;
   host.set_should_stop([&] { return ++asked > 6; });

@@ -141,7 +141,17 @@ void push_outcome(const Call& call, const Problem& problem, const Result& result
   }
 }
 
+/// A script that goes on after Ctrl-C or a signal would write what cut-off searches find beside what whole ones
+/// found. A policy in Lua ends by its own rules.
+void refuse_late_search(const State& state) {
+  if (state.policy_call != nullptr || !state.should_stop || !state.should_stop()) return;
+  throw Error(ErrorCode::cancelled,
+              "interrupted before this search began; a loop of searches ends by itself if it asks "
+              "`berth.should_stop()`");
+}
+
 int place_problem(Call& call) {
+  refuse_late_search(call.state);
   const auto self = call.self<PolicyObject>();
   const auto problem = call.argument(1, "problem").object<ProblemObject>();
   Fields fields = call.options(2);
@@ -191,6 +201,7 @@ constexpr std::string_view kUnserved[] = {"policies", "clusters",    "seeds",   
 constexpr std::string_view kEngineKeys[] = {"plugins", "plugin_folders"};
 
 int place_model(Call& call) {
+  refuse_late_search(call.state);
   const std::string model = call.argument(1, "model").text();
   const Value given = call.argument(2, "settings");
   State& state = call.state;
