@@ -10,6 +10,7 @@
 #include "runtime/computing.h"
 #include "runtime/onnx/packed.h"
 #include "runtime/readers.h"
+#include "runtime/tf/planes.h"
 
 namespace berth::runtime {
 namespace {
@@ -41,6 +42,16 @@ bool is_packable(const Readers& readers, const Program& program, OpId op) {
   return (rank == 4 || is_volume) && known_rank(graph, inputs[1]) == rank &&
          readers.once(inputs[1]) &&
          reads_constants(readers, has_no_bias ? inputs.first(2) : inputs, 1);
+}
+
+/// Whether it convolves TensorFlow's images by a constant.
+bool is_packable_of_images(const Readers& readers, const Program& program, OpId op) {
+  const Graph& graph = *program.graph;
+  const auto inputs = graph.inputs(op);
+  return !graph.is_constant(op) && tf::slides_over_images(program.instructions[at(op)]) &&
+         inputs.size() == 2 && known_rank(graph, inputs[0]) == 4 &&
+         known_rank(graph, inputs[1]) == 4 && readers.once(inputs[1]) &&
+         readers.is_plain_constant(inputs[1]);
 }
 
 /// Whether some ops of each step do not run, of which the others are told (branches.h).
@@ -86,13 +97,31 @@ bool makes_its_own(const Program& program, OpId op) {
 bool is_foldable(const Readers& readers, const Program& program, OpId normalization) {
   const Instruction& instruction = program.instructions[at(normalization)];
   const auto inputs = program.graph->inputs(normalization);
-  return inputs.size() == 5 && !onnx::normalizes_by_batch(instruction) &&
-         int_attribute(instruction, "spatial", 1) != 0 && reads_constants(readers, inputs, 1);
+  const bool by_batch = program.graph->dialect() == "onnx"
+                            ? onnx::normalizes_by_batch(instruction)
+                            : int_attribute(instruction, "is_training", 1) != 0;
+  return inputs.size() == 5 && !by_batch && int_attribute(instruction, "spatial", 1) != 0 &&
+         reads_constants(readers, inputs, 1);
 }
 
-/// Whether the op's second input is a constant of the step, with a number for each channel of images.
-bool has_channels_constant(const Readers& readers, const Graph& graph, OpId op,
-                           std::int64_t channels) {
+/// Whether the op, behind images with their channels innermost, normalizes by constants or has a number for each channel.
+bool is_by_channel(const Readers& readers, const Program& program, OpId op, std::int64_t channels) {
+  const Graph& graph = *program.graph;
+  const Instruction& instruction = program.instructions[at(op)];
+  if (text_attribute(instruction, "data_format", "NHWC") != "NHWC") return false;
+  const auto inputs = graph.inputs(op);
+  if (inputs.size() == 5) return is_foldable(readers, program, op);
+  if (inputs.size() != 2 || !readers.is_plain_constant(inputs[1]) || !graph.has_shape(inputs[1])) {
+    return false;
+  }
+  const auto shape = graph.shape(inputs[1]);
+  return !shape.empty() && shape.size() <= 4 && shape.back() == channels &&
+         std::all_of(shape.begin(), shape.end() - 1, [](std::int64_t size) { return size == 1; });
+}
+
+/// Whether the op's second input is a constant of the step, with a number for each channel of planes.
+bool has_constant_of_planes(const Readers& readers, const Graph& graph, OpId op,
+                            std::int64_t channels) {
   const auto inputs = graph.inputs(op);
   if (inputs.size() != 2 || !readers.is_plain_constant(inputs[1]) || !graph.has_shape(inputs[1])) {
     return false;
@@ -108,13 +137,14 @@ bool has_channels_constant(const Readers& readers, const Graph& graph, OpId op,
 FusedOps::FusedOps(const Program& program) : program_(program) {
   const Graph& graph = *program.graph;
   const Readers readers(program);
-  if (graph.dialect() == "onnx") find_chains(readers);
+  const bool branches = has_branches(graph);
+  if (!branches) find_chains(readers);
   std::set<OpId> done;
   for (const Chain& chain : chains_) {
     done.insert(chain.convolution);
     done.insert(chain.behind.begin(), chain.behind.end());
   }
-  if (has_branches(graph)) return;
+  if (branches) return;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     if (done.contains(op) || !makes_its_own(program, op) || !readers.gives_one(op)) continue;
     if (auto tail = tail_behind(readers, program, graph.outputs(op)[0])) {
@@ -125,27 +155,54 @@ FusedOps::FusedOps(const Program& program) : program_(program) {
 
 void FusedOps::find_chains(const Readers& readers) {
   const Graph& graph = *program_.graph;
+  const bool of_planes = graph.dialect() == "onnx";
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!is_packable(readers, program_, op)) continue;
-    Chain chain{op, {}, {}, readers.resident(graph.inputs(op)[1])};
-    const std::int64_t channels = graph.shape(graph.inputs(op)[1])[0];
-    OpId last = op;
-    const auto takes = [&](std::string_view type, const auto& can_do) {
-      const OpId next = readers.follower(last, type);
-      if (next == kNoOp || !can_do(next)) return;
-      chain.behind.push_back(next);
-      last = next;
-    };
-    takes("BatchNormalization", [&](OpId next) { return is_foldable(readers, program_, next); });
-    const bool is_plane = graph.shape(graph.inputs(op)[0]).size() == 4;
-    for (const char* const type : {"Mul", "Add"}) {
-      if (!is_plane) break;
-      takes(type, [&](OpId next) { return has_channels_constant(readers, graph, next, channels); });
+    if (of_planes ? !is_packable(readers, program_, op)
+                  : !is_packable_of_images(readers, program_, op)) {
+      continue;
     }
+    Chain chain{op, {}, {}, readers.resident(graph.inputs(op)[1])};
+    if (of_planes) {
+      find_constants_of_planes(readers, chain);
+    } else {
+      find_constants_of_images(readers, chain);
+    }
+    const OpId last = chain.last();
     if (readers.gives_one(last)) {
       chain.tail = tail_behind(readers, program_, graph.outputs(last)[0]);
     }
     chains_.push_back(std::move(chain));
+  }
+}
+
+void FusedOps::find_constants_of_planes(const Readers& readers, Chain& chain) const {
+  const Graph& graph = *program_.graph;
+  const auto inputs = graph.inputs(chain.convolution);
+  const std::int64_t channels = graph.shape(inputs[1])[0];
+  const OpId normal = readers.follower(chain.convolution, "BatchNormalization");
+  if (normal != kNoOp && is_foldable(readers, program_, normal)) chain.behind.push_back(normal);
+  if (graph.shape(inputs[0]).size() != 4) return;
+  for (const char* const type : {"Mul", "Add"}) {
+    const OpId next = readers.follower(chain.last(), type);
+    if (next == kNoOp || !has_constant_of_planes(readers, graph, next, channels)) continue;
+    chain.behind.push_back(next);
+  }
+}
+
+// Any order of these is a factor and a summand for each channel. Keras spells a normalization as Mul and AddV2.
+void FusedOps::find_constants_of_images(const Readers& readers, Chain& chain) const {
+  static constexpr std::string_view kTypes[] = {
+      "Add", "AddV2", "BiasAdd", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Mul"};
+  const auto filter = program_.graph->shape(program_.graph->inputs(chain.convolution)[1]);
+  const bool each = program_.instructions[at(chain.convolution)].type == "DepthwiseConv2dNative";
+  const std::int64_t channels = each ? filter[2] * filter[3] : filter[3];
+  for (;;) {
+    const auto found = std::ranges::find_if(kTypes, [&](std::string_view type) {
+      const OpId next = readers.follower(chain.last(), type);
+      return next != kNoOp && is_by_channel(readers, program_, next, channels);
+    });
+    if (found == std::end(kTypes)) return;
+    chain.behind.push_back(readers.follower(chain.last(), *found));
   }
 }
 
@@ -189,24 +246,33 @@ Kernel FusedOps::pack(const Chain& chain, const Key& key, MemoryMeter& meter,
     }
     return constants;
   };
+  const Instruction& convolution = program_.instructions[at(key.convolution)];
+  const auto given = graph.shape(graph.inputs(key.convolution)[0]);
+  const Ints images(given.begin(), given.end());
+  const bool of_planes = graph.dialect() == "onnx";
   const auto own = constants_of(key.convolution);
-  onnx::ConvolutionConstants constants{own[0], own.size() > 1 ? own[1] : at::Tensor()};
+  onnx::ConvolutionConstants constants{
+      of_planes ? own[0] : tf::weight_of_planes(convolution, own[0]),
+      own.size() > 1 ? own[1] : at::Tensor()};
   for (const OpId op : key.behind) {
     const Instruction& instruction = program_.instructions[at(op)];
     const auto its = constants_of(op);
-    if (instruction.type == "BatchNormalization") {
-      constants = onnx::normalized(constants, instruction, its[0], its[1], its[2], its[3]);
+    if (its.size() == 4) {
+      const double epsilon = float_attribute(instruction, "epsilon", of_planes ? 1e-5 : 1e-4);
+      constants = onnx::normalized(constants, epsilon, its[0], its[1], its[2], its[3]);
     } else if (instruction.type == "Mul") {
       constants = onnx::scaled(constants, its[0]);
     } else {
       constants = onnx::shifted(constants, its[0]);
     }
   }
+  const auto tail = key.with_tail ? std::optional(chain.tail->function) : std::nullopt;
   const MeterScope counted(&meter);
-  const auto images = graph.shape(graph.inputs(key.convolution)[0]);
-  return onnx::packed_convolution(
-      program_.instructions[at(key.convolution)], constants, {images.data(), images.size()},
-      key.with_tail ? std::optional(chain.tail->function) : std::nullopt);
+  if (of_planes) return onnx::packed_convolution(convolution, constants, images, tail);
+  Kernel packed =
+      onnx::packed_convolution(tf::conv_of_planes(convolution, images, own[0].sizes().vec()),
+                               constants, tf::shape_of_planes(convolution, images), tail);
+  return packed == nullptr ? packed : tf::on_images(convolution, std::move(packed));
 }
 
 void FusedOps::place(const Placement& placement, DeviceRuntime& runtime,

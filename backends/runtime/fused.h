@@ -19,8 +19,8 @@
 
 namespace berth::runtime {
 
-/// The convolutions of an ONNX program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the
-/// work of a BatchNormalization behind it, of a factor and a summand for each channel, and of a tail (tails.h), where
+/// The convolutions of a program whose constants are packed (onnx/packed.h) where they are on a CPU. One does the
+/// work of a normalization behind it, of a factor and a summand for each channel, and of a tail (tails.h), where
 /// those are on its device and nobody else reads, or is returned, the values between. So does any other layer, of any
 /// dialect, the work of a tail, on any device.
 /// [thread-compatible]
@@ -48,6 +48,8 @@ class FusedOps {
     std::vector<OpId> behind;     ///< in their order; their work is in its constants
     std::optional<Tail> tail;     ///< behind these
     TensorId weight = kNoTensor;  ///< the parameter that resides for it
+
+    [[nodiscard]] OpId last() const { return behind.empty() ? convolution : behind.back(); }
   };
   struct Layer {
     OpId op;
@@ -63,6 +65,8 @@ class FusedOps {
   };
 
   void find_chains(const Readers& readers);
+  void find_constants_of_planes(const Readers& readers, Chain& chain) const;
+  void find_constants_of_images(const Readers& readers, Chain& chain) const;
   [[nodiscard]] Key key_of(const Chain& chain, const Placement& placement) const;
   [[nodiscard]] Kernel pack(const Chain& chain, const Key& key, MemoryMeter& meter,
                             const HostParameter& parameter) const;

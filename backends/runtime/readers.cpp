@@ -57,9 +57,16 @@ OpId Readers::follower(OpId op, std::string_view type) const {
   return graph_.inputs(reader)[0] == result ? reader : kNoOp;
 }
 
+// TensorFlow's small constants stay ops of the step.
+bool Readers::is_constant_of_tf(OpId op) const {
+  const Instruction& instruction = program_.instructions[at(op)];
+  return instruction.type == "Const" && instruction.attribute<TensorContent>("value") != nullptr;
+}
+
 bool Readers::is_plain_constant(TensorId tensor) const {
-  return tensor != kNoTensor && graph_.producer(tensor) == kNoOp && !is_stored(graph_, tensor) &&
-         graph_.dtype(tensor) == DType::f32;
+  if (tensor == kNoTensor || graph_.dtype(tensor) != DType::f32) return false;
+  const OpId producer = graph_.producer(tensor);
+  return producer == kNoOp ? !is_stored(graph_, tensor) : is_constant_of_tf(producer);
 }
 
 }  // namespace berth::runtime

@@ -27,10 +27,12 @@ class Readers {
   [[nodiscard]] OpId follower(OpId op, std::string_view type) const;
   /// Whether it has a first result, and nobody reads another.
   [[nodiscard]] bool gives_one(OpId op) const;
-  /// Whether it is there before the step, in f32, and no op reads it as it is stored.
+  /// Whether it is known before the step, in f32, and no op reads it as it is stored.
   [[nodiscard]] bool is_plain_constant(TensorId tensor) const;
 
  private:
+  [[nodiscard]] bool is_constant_of_tf(OpId op) const;
+
   const Program& program_;
   const Graph& graph_;
   std::vector<std::vector<OpId>> ops_;  // by tensor

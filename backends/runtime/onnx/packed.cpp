@@ -50,11 +50,10 @@ bool normalizes_by_batch(const Instruction& normalization) {
   return int_attribute(normalization, "is_test", 0) == 0 && returns_statistics;
 }
 
-ConvolutionConstants normalized(const ConvolutionConstants& constants,
-                                const Instruction& normalization, const Tensor& scale,
-                                const Tensor& shift, const Tensor& mean, const Tensor& variance) {
+ConvolutionConstants normalized(const ConvolutionConstants& constants, double epsilon,
+                                const Tensor& scale, const Tensor& shift, const Tensor& mean,
+                                const Tensor& variance) {
   const auto wide = [](const Tensor& tensor) { return tensor.to(at::kDouble); };
-  const double epsilon = float_attribute(normalization, "epsilon", 1e-5);
   const Tensor factor = at::mul(wide(scale), at::rsqrt(at::add(wide(variance), epsilon)));
   Ints by_filter(static_cast<std::size_t>(constants.weight.dim()), 1);
   by_filter[0] = -1;

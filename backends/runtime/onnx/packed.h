@@ -19,10 +19,9 @@ struct ConvolutionConstants {
 
 /// Those of a convolution that computes what the BatchNormalization behind it would make of its result. The
 /// inputs are the normalization's, without its first. Computed in f64.
-[[nodiscard]] ConvolutionConstants normalized(const ConvolutionConstants& constants,
-                                              const Instruction& normalization, const Tensor& scale,
-                                              const Tensor& shift, const Tensor& mean,
-                                              const Tensor& variance);
+[[nodiscard]] ConvolutionConstants normalized(const ConvolutionConstants& constants, double epsilon,
+                                              const Tensor& scale, const Tensor& shift,
+                                              const Tensor& mean, const Tensor& variance);
 
 /// Those of a convolution whose result is multiplied by a factor for each channel, or added to a summand. Computed in f64.
 [[nodiscard]] ConvolutionConstants scaled(const ConvolutionConstants& constants,

@@ -4,6 +4,7 @@
 
 #include "runtime/empty.h"
 #include "runtime/integers.h"
+#include "runtime/tf/planes.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -114,6 +115,43 @@ constexpr KernelRow kRows[] = {
 
 std::span<const KernelRow> convolution_kernels() {
   return kRows;
+}
+
+bool slides_over_images(const Instruction& convolution) {
+  const bool is_one = convolution.type == "Conv2D" || convolution.type == "DepthwiseConv2dNative";
+  return is_one && text_attribute(convolution, "data_format", "NHWC") == "NHWC";
+}
+
+Ints shape_of_planes(const Instruction& convolution, const Ints& images) {
+  return Sliding(convolution).plane_shape(images);
+}
+
+Tensor weight_of_planes(const Instruction& convolution, const Tensor& filter) {
+  return Convolution(convolution).to_weight(filter);
+}
+
+Instruction conv_of_planes(const Instruction& convolution, const Ints& images, const Ints& filter) {
+  const Convolution given(convolution);
+  const Ints planes = given.sliding.plane_shape(images);
+  const Margins margins = given.margins(planes, filter);
+  Instruction made;
+  made.name = convolution.name;
+  made.type = "Conv";
+  made.attributes = {
+      {"strides", given.stride()},
+      {"dilations", given.dilation()},
+      {"pads", Ints{margins.before[0], margins.before[1], margins.after[0], margins.after[1]}},
+      {"group", given.groups(planes[1], filter)}};
+  return made;
+}
+
+Kernel on_images(const Instruction& convolution, Kernel of_planes) {
+  return [sliding = Sliding(convolution), of_planes = std::move(of_planes)](
+             KernelContext& context, Inputs in, Outputs out) {
+    const Value planes{sliding.to_planes(tensor_at(in, 0)), nullptr};
+    of_planes(context, {&planes, 1}, out);
+    out[0].tensor = sliding.from_planes(out[0].tensor);
+  };
 }
 
 }  // namespace berth::runtime::tf
