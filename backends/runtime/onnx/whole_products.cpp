@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <optional>
 
 #include "runtime/every_machine.h"
 #include "runtime/onnx/byte_loops.h"
+#include "runtime/onnx/byte_products.h"
 #include "runtime/onnx/whole_tiles.h"
 #include "runtime/parallel.h"
 
@@ -102,20 +105,22 @@ BERTH_EVERY_MACHINE void add_rows(const I8* rows, std::int64_t stride, const std
 
 // --- products --------------------------------------------------------------------------------------
 
-/// Rows of numbers less their zero points, one for all or one for each row, with a 0 behind an odd number of terms.
-/// Undefined for other zero points.
-Tensor widened_rows(const Tensor& rows, const Tensor& zero) {
-  const std::int64_t count = rows.size(0), terms = rows.size(1), even = (terms + 1) / 2 * 2;
+/// Rows of numbers less their zero points, one for all or one for each row, with zeros behind the terms up to a multiple of
+/// `at_once`. Undefined for other zero points.
+Tensor widened_rows(const Tensor& rows, const Tensor& zero, std::int64_t at_once) {
+  const std::int64_t count = rows.size(0), terms = rows.size(1);
+  const std::int64_t stride = (terms + at_once - 1) / at_once * at_once;
   const Ints zeros = zero.defined() ? ints_of(zero) : Ints{0};
   const auto is_one = zeros.size() == 1;
   if (!is_one && static_cast<std::int64_t>(zeros.size()) != count) return {};
-  const Tensor made = at::empty({count, even}, rows.options().dtype(at::kShort));
+  const Tensor made = at::empty({count, stride}, rows.options().dtype(at::kShort));
   std::int16_t* const to = made.data_ptr<std::int16_t>();
   with_bytes(rows, [&](const auto* numbers) {
     for (std::int64_t row = 0; row < count; ++row) {
       const std::int64_t of_row = zeros[is_one ? 0 : static_cast<std::size_t>(row)];
-      widen(numbers + row * terms, static_cast<std::int32_t>(of_row), terms, to + row * even);
-      if (even != terms) to[row * even + terms] = 0;
+      std::int16_t* const to_row = to + row * stride;
+      widen(numbers + row * terms, static_cast<std::int32_t>(of_row), terms, to_row);
+      std::fill(to_row + terms, to_row + stride, std::int16_t{0});
     }
   });
   return made;
@@ -169,30 +174,39 @@ PackColumns packing_of(const T* matrix, std::int64_t terms, std::int64_t columns
   };
 }
 
+/// The products with a matrix whose rows, or if `turned` its columns, follow each other. False where BLAS is faster.
+template <class T>
+bool multiply_rows(const WholeRows& rows, const T* matrix, bool turned, std::int64_t columns,
+                   std::int32_t* y) {
+  if (turned) return multiply_by_columns(rows, matrix, columns, y);
+  if (multiply_few_rows(rows, matrix, columns, y)) return true;
+  if (rows.count > 1) {
+    return multiply_wholes(rows, columns, packing_of(matrix, rows.terms, columns), y);
+  }
+  multiply_row(rows.numbers, matrix, rows.terms, columns, reinterpret_cast<Sum*>(y));
+  return true;
+}
+
 /// a [rows, terms] times b [terms, columns], of bytes. Undefined for zero points of a that are no row's, and where BLAS is
 /// faster.
 Tensor product_of_bytes(const Quantized& a, const Quantized& b) {
   const std::int64_t terms = b.values.size(0), columns = b.values.size(1);
-  const Tensor rows = widened_rows(a.values.reshape({-1, terms}).contiguous(), a.zero);
-  if (!rows.defined()) return {};
-  const Tensor matrix = b.values.contiguous();
-  const Tensor y = at::empty({rows.size(0), columns}, rows.options().dtype(at::kInt));
-  const std::int16_t* const from = rows.data_ptr<std::int16_t>();
-  std::int32_t* const to = y.data_ptr<std::int32_t>();
-  bool is_done = true;
+  const Tensor wide =
+      widened_rows(a.values.reshape({-1, terms}).contiguous(), a.zero, kTermsAtOnce);
+  if (!wide.defined()) return {};
+  const WholeRows rows{wide.data_ptr<std::int16_t>(), wide.size(0), terms, wide.size(1)};
+  const bool turned = !b.values.is_contiguous() && b.values.t().is_contiguous();
+  const Tensor matrix = turned ? b.values.t() : b.values.contiguous();
+  const Tensor y = at::empty({rows.count, columns}, wide.options().dtype(at::kInt));
+  bool is_done = false;
   with_bytes(matrix, [&](const auto* numbers) {
-    if (rows.size(0) == 1) {
-      multiply_row(from, numbers, terms, columns, reinterpret_cast<Sum*>(to));
-      return;
-    }
-    is_done = multiply_wholes(from, rows.size(0), rows.size(1), columns,
-                              packing_of(numbers, terms, columns), to);
+    is_done = multiply_rows(rows, numbers, turned, columns, y.data_ptr<std::int32_t>());
   });
   if (!is_done) return {};
   const bool is_centred =
       !b.zero.defined() || (b.zero.numel() == 1 && b.zero.item<std::int64_t>() == 0);
   if (is_centred) return y;
-  const Tensor sums = at::sum(rows, {1}, /*keepdim=*/true, at::kInt);
+  const Tensor sums = at::sum(wide, {1}, /*keepdim=*/true, at::kInt);
   return at::sub(y, at::mul(sums, b.zero.to(at::kInt)));
 }
 
@@ -263,6 +277,13 @@ void pack_windows(const std::int16_t* image, const Margined& margined, const Int
   }
 }
 
+/// The one zero point of images; absent if there are several.
+std::optional<std::int32_t> zero_of(const Quantized& images) {
+  if (!images.zero.defined()) return 0;
+  if (images.zero.numel() != 1) return std::nullopt;
+  return images.zero.item<std::int32_t>();
+}
+
 /// `image` [channels, height, width].
 template <class T>
 void widen_image(const T* image, std::int32_t zero, at::IntArrayRef sizes, const Margined& margined,
@@ -279,31 +300,115 @@ void widen_image(const T* image, std::int32_t zero, at::IntArrayRef sizes, const
 /// that lie elsewhere.
 Tensor convolution_of_bytes(const Quantized& images, const Quantized& weight,
                             const Windows& windows) {
-  const Tensor filters = widened_rows(weight.values.flatten(1).contiguous(), weight.zero);
-  if (!filters.defined() || (images.zero.defined() && images.zero.numel() != 1)) return {};
-  const std::int32_t zero = images.zero.defined() ? images.zero.item<std::int32_t>() : 0;
+  const Tensor filters = widened_rows(weight.values.flatten(1).contiguous(), weight.zero, 2);
+  const std::optional<std::int32_t> zero = zero_of(images);
   const Tensor x = images.values.contiguous();
   const Margined margined(x.sizes(), windows);
-  if (!margined.holds_all()) return {};
+  if (!filters.defined() || !zero || !margined.holds_all()) return {};
   const Tensor wide = at::zeros({margined.channels, margined.height, margined.width},
                                 x.options().dtype(at::kShort));
   const Tensor y = at::empty({x.size(0), filters.size(0), windows.counts[0], windows.counts[1]},
                              x.options().dtype(at::kInt));
   const Ints taps = margined.taps();
+  const WholeRows rows{filters.data_ptr<std::int16_t>(), filters.size(0), weight.values[0].numel(),
+                       filters.size(1)};
   const std::int64_t count = windows.counts[0] * windows.counts[1];
   const auto pack = [&](std::int64_t first, std::int16_t* to) {
     pack_windows(wide.data_ptr<std::int16_t>(), margined, taps, first, to);
   };
   for (std::int64_t i = 0; i < x.size(0); ++i) {
     with_bytes(x, [&](const auto* numbers) {
-      widen_image(numbers + i * x.stride(0), zero, x.sizes().slice(1), margined,
+      widen_image(numbers + i * x.stride(0), *zero, x.sizes().slice(1), margined,
                   wide.data_ptr<std::int16_t>());
     });
-    const bool is_done =
-        multiply_wholes(filters.data_ptr<std::int16_t>(), filters.size(0), filters.size(1), count,
-                        pack, y.data_ptr<std::int32_t>() + i * filters.size(0) * count);
-    if (!is_done) return {};
+    if (!multiply_wholes(rows, count, pack, y.data_ptr<std::int32_t>() + i * rows.count * count)) {
+      return {};
+    }
   }
+  return y;
+}
+
+// Neighbours in a row of results, which one vector holds.
+constexpr std::int64_t kNeighbours = 8;
+using Shorts = std::int16_t __attribute__((vector_size(kNeighbours * sizeof(std::int16_t))));
+using Sums = Sum __attribute__((vector_size(kNeighbours * sizeof(Sum))));
+
+/// Numbers that lie `stride` apart.
+template <std::int64_t stride>
+[[gnu::always_inline]] inline void read_neighbours(const std::int16_t* from, std::int64_t any,
+                                                   Sums& to) {
+  Shorts shorts;
+  if constexpr (stride == 1) {
+    std::memcpy(&shorts, from, sizeof shorts);
+  } else if constexpr (stride == 2) {
+    Shorts halves[2];
+    std::memcpy(halves, from, sizeof halves);
+    shorts = __builtin_shufflevector(halves[0], halves[1], 0, 2, 4, 6, 8, 10, 12, 14);
+  } else {
+    for (std::int64_t i = 0; i < kNeighbours; ++i) shorts[i] = from[i * any];
+  }
+  to = __builtin_convertvector(shorts, Sums);
+}
+
+/// A row of windows whose places lie `stride` apart. Reads numbers of kNeighbours more.
+template <std::int64_t stride>
+[[gnu::always_inline]] inline void slide_each(const std::int16_t* from, const Ints& taps,
+                                              const std::int16_t* filter, std::int64_t any,
+                                              std::int64_t count, std::int32_t* to) {
+  for (std::int64_t i = 0; i < count; i += kNeighbours) {
+    Sums sums = {};
+    for (std::size_t k = 0; k < taps.size(); ++k) {
+      Sums numbers;
+      read_neighbours<stride>(from + i * any + taps[k], any, numbers);
+      sums += numbers * static_cast<Sum>(filter[k]);
+    }
+    std::memcpy(to + i, &sums,
+                static_cast<std::size_t>(std::min(kNeighbours, count - i)) * sizeof(Sum));
+  }
+}
+BERTH_EVERY_MACHINE void slide(const std::int16_t* from, const Ints& taps,
+                               const std::int16_t* filter, std::int64_t stride, std::int64_t count,
+                               std::int32_t* to) {
+  stride == 1   ? slide_each<1>(from, taps, filter, 1, count, to)
+  : stride == 2 ? slide_each<2>(from, taps, filter, 2, count, to)
+                : slide_each<0>(from, taps, filter, stride, count, to);
+}
+
+/// convolution_of_bytes where filters read one channel each, in the order of channels.
+Tensor depthwise_of_bytes(const Quantized& images, const Quantized& weight,
+                          const Windows& windows) {
+  const Tensor filters = widened_rows(weight.values.flatten(1).contiguous(), weight.zero, 2);
+  if (!filters.defined() || filters.size(0) % images.values.size(1) != 0) return {};
+  const std::optional<std::int32_t> zero = zero_of(images);
+  const Tensor x = images.values.contiguous();
+  const std::int64_t channels = x.size(1), of_channel = filters.size(0) / channels;
+  const Margined margined({1, 1, x.size(2), x.size(3)}, windows);
+  if (!zero || !margined.holds_all()) return {};
+  const std::int64_t rows = windows.counts[0], columns = windows.counts[1];
+  const std::int64_t stride = windows.strides[1];
+  const Tensor y =
+      at::empty({x.size(0), filters.size(0), rows, columns}, x.options().dtype(at::kInt));
+  const Ints taps = margined.taps();
+  const std::int64_t beyond = kNeighbours * (stride + 1);
+  constexpr std::int64_t kProducts = 1 << 17;  // of a thread, at least
+  const std::int64_t of_plane = of_channel * rows * columns * filters.size(1);
+  const auto convolve = [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::int16_t> wide(
+        static_cast<std::size_t>(margined.height * margined.width + beyond));
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      with_bytes(x, [&](const auto* numbers) {
+        widen_image(numbers + plane * x.stride(1), *zero, {1, x.size(2), x.size(3)}, margined,
+                    wide.data());
+      });
+      for (std::int64_t row = 0; row < of_channel * rows; ++row) {
+        const std::int64_t filter = plane % channels * of_channel + row / rows;
+        slide(wide.data() + margined.window(row % rows * columns), taps,
+              filters.data_ptr<std::int16_t>() + filter * filters.size(1), stride, columns,
+              y.data_ptr<std::int32_t>() + (plane * of_channel * rows + row) * columns);
+      }
+    }
+  };
+  in_parallel(0, x.size(0) * channels, 1 + kProducts / (1 + of_plane), convolve);
   return y;
 }
 
@@ -330,9 +435,12 @@ Tensor WholeConvolution::of(KernelContext& context, const Quantized& images,
                             const Quantized& weight) const {
   const Tensor &x = images.values, &w = weight.values;
   const bool are_bytes = has_bytes(x) && has_bytes(w) && x.dim() == w.dim() && x.dim() > 2;
-  if (are_bytes && groups == 1 && x.dim() == 4 && x.size(1) == w.size(1)) {
-    const Tensor y = convolution_of_bytes(
-        images, weight, windows_over(windows, w.sizes().slice(2).vec(), x.sizes().slice(2)));
+  const bool is_image = are_bytes && x.dim() == 4;
+  const bool is_depthwise = is_image && groups == x.size(1) && w.size(1) == 1;
+  if (is_depthwise || (is_image && groups == 1 && x.size(1) == w.size(1))) {
+    const Windows placed = windows_over(windows, w.sizes().slice(2).vec(), x.sizes().slice(2));
+    const Tensor y = is_depthwise ? depthwise_of_bytes(images, weight, placed)
+                                  : convolution_of_bytes(images, weight, placed);
     if (y.defined()) return y;
   }
   const auto result = [&](at::ScalarType type) {

@@ -50,27 +50,28 @@ __attribute__((target("avx2"))) void multiply_tile(const Tile& tile) {
 
 }  // namespace
 
-bool multiply_wholes(const std::int16_t* a, std::int64_t rows, std::int64_t terms,
-                     std::int64_t columns, const PackColumns& pack, std::int32_t* y) {
+bool multiply_wholes(const WholeRows& rows, std::int64_t columns, const PackColumns& pack,
+                     std::int32_t* y) {
   if (!__builtin_cpu_supports("avx2")) return false;
   constexpr std::int64_t kProducts = 1 << 18;  // of a thread, at least
   const std::int64_t tiles = (columns + kTileColumns - 1) / kTileColumns;
-  const std::int64_t of_tile = std::max<std::int64_t>(1, rows * terms * kTileColumns);
+  const std::int64_t even = (rows.terms + 1) / 2 * 2;
+  const std::int64_t of_tile = std::max<std::int64_t>(1, rows.count * even * kTileColumns);
   in_parallel(0, tiles, std::max<std::int64_t>(1, kProducts / of_tile),
               [&](std::int64_t begin, std::int64_t end) {
-                std::vector<std::int16_t> packed(static_cast<std::size_t>(terms * kTileColumns));
+                std::vector<std::int16_t> packed(static_cast<std::size_t>(even * kTileColumns));
                 std::int32_t sums[kTileRows * kTileColumns];
                 for (std::int64_t tile = begin; tile < end; ++tile) {
                   const std::int64_t first = tile * kTileColumns;
                   pack(first, packed.data());
                   const std::int64_t width = std::min(kTileColumns, columns - first);
-                  for (std::int64_t row = 0; row < rows; row += kTileRows) {
-                    Tile each{{}, packed.data(), terms, sums};
+                  for (std::int64_t row = 0; row < rows.count; row += kTileRows) {
+                    Tile each{{}, packed.data(), even, sums};
                     for (std::int64_t i = 0; i < kTileRows; ++i) {
-                      each.rows[i] = a + std::min(row + i, rows - 1) * terms;
+                      each.rows[i] = rows.numbers + std::min(row + i, rows.count - 1) * rows.stride;
                     }
                     multiply_tile(each);
-                    for (std::int64_t i = 0; i < std::min(kTileRows, rows - row); ++i) {
+                    for (std::int64_t i = 0; i < std::min(kTileRows, rows.count - row); ++i) {
                       std::copy_n(sums + i * kTileColumns, width, y + (row + i) * columns + first);
                     }
                   }
@@ -85,8 +86,8 @@ bool multiply_wholes(const std::int16_t* a, std::int64_t rows, std::int64_t term
 
 namespace berth::runtime::onnx {
 
-bool multiply_wholes(const std::int16_t* /*a*/, std::int64_t /*rows*/, std::int64_t /*terms*/,
-                     std::int64_t /*columns*/, const PackColumns& /*pack*/, std::int32_t* /*y*/) {
+bool multiply_wholes(const WholeRows& /*rows*/, std::int64_t /*columns*/,
+                     const PackColumns& /*pack*/, std::int32_t* /*y*/) {
   return false;
 }
 

@@ -52,19 +52,43 @@ TEST_CASE("products of 8 bits are exact, however many are added up") {
             .equal(at::matmul(in_f64(by_row), in_f64(batches))));
 }
 
+TEST_CASE("products of 8 bits are exact for any number of rows and columns, in any order") {
+  for (const at::ScalarType type : {at::kByte, at::kChar}) {
+    for (const std::int64_t rows : {1, 2, 7, 16, 17}) {
+      for (const std::int64_t columns : {1, 15, 16, 90, 2100}) {
+        for (const std::int64_t terms : {1, 8, 31, 48}) {
+          CAPTURE(rows);
+          CAPTURE(columns);
+          CAPTURE(terms);
+          const Quantized a{eight_bits({rows, terms}, at::kByte, false), zero_point(9, at::kByte)};
+          const Quantized b{eight_bits({terms, columns}, type, false), zero_point(5, type)};
+          const at::Tensor wanted = at::matmul(in_f64(a), in_f64(b));
+          CHECK(whole_product(a, b).to(at::kDouble).equal(wanted));
+          const Quantized turned{b.values.t().contiguous().t(), b.zero};
+          CHECK(whole_product(a, turned).to(at::kDouble).equal(wanted));
+        }
+      }
+    }
+  }
+}
+
 struct ConvolutionCase {
   std::int64_t groups, channels, width, stride, dilation;
 };
 
 TEST_CASE("convolutions of 8 bits are exact, however many channels they read") {
-  // Windows that follow each other in memory, and others; an odd number of terms; more than f32 holds.
+  // Windows that follow each other in memory, and others; an odd number of terms; more than f32 holds; channels by themselves.
   for (const ConvolutionCase& each : {ConvolutionCase{1, 4, 5, 1, 1},
                                       {1, 200, 5, 1, 1},
                                       {1, 3, 40, 1, 1},
                                       {1, 3, 40, 2, 1},
                                       {1, 5, 9, 1, 2},
                                       {2, 4, 5, 1, 1},
-                                      {2, 200, 5, 2, 1}}) {
+                                      {2, 200, 5, 2, 1},
+                                      {6, 6, 5, 1, 1},
+                                      {6, 6, 40, 2, 1},
+                                      {3, 3, 23, 1, 2},
+                                      {3, 3, 23, 3, 1}}) {
     CAPTURE(each.groups);
     CAPTURE(each.channels);
     CAPTURE(each.width);
