@@ -81,83 +81,77 @@ template <int bits>
   to = __builtin_convertvector(reinterpret_cast<const Wholes&>(numbers), Reals) - zero;
 }
 
-template <int bits, int shift>
-[[gnu::always_inline]] inline float dot(const Matrix& matrix, const Row& row, const float* x) {
-  Reals total{};
-  for (std::int64_t g = 0; g < matrix.groups; ++g) {
-    Words words;
-    Reals scale, zero;
-    read_group<shift>(matrix, row, g, words, scale, zero);
-    Reals sums[2] = {};  // two chains, since a sum waits for the one before
-    for (int place = 0; place < kWordBits / bits; ++place) {
-      Reals weights, values;
-      unpack<bits>(words, place, zero, weights);
-      std::memcpy(&values, x, kGroupBytes);
-      sums[place % 2] += values * weights;
-      x += kWords;
+/// One number of y.
+struct Dot {
+  template <int bits, int shift>
+  [[gnu::always_inline]] static inline float run(const Matrix& matrix, const Row& row,
+                                                 const float* x) {
+    Reals total{};
+    for (std::int64_t g = 0; g < matrix.groups; ++g) {
+      Words words;
+      Reals scale, zero;
+      read_group<shift>(matrix, row, g, words, scale, zero);
+      Reals sums[2] = {};  // two chains, since a sum waits for the one before
+      for (int place = 0; place < kWordBits / bits; ++place) {
+        Reals weights, values;
+        unpack<bits>(words, place, zero, weights);
+        std::memcpy(&values, x, kGroupBytes);
+        sums[place % 2] += values * weights;
+        x += kWords;
+      }
+      total += (sums[0] + sums[1]) * scale;
     }
-    total += (sums[0] + sums[1]) * scale;
+    float sum = 0;
+    for (int word = 0; word < kWords; ++word) sum += total[word];
+    return sum;
   }
-  float sum = 0;
-  for (int word = 0; word < kWords; ++word) sum += total[word];
-  return sum;
-}
+};
 
-template <int bits>
-[[gnu::always_inline]] inline float dot(const Matrix& matrix, const Row& row, const float* x) {
+/// A row in f32.
+struct Unpacked {
+  template <int bits, int shift>
+  [[gnu::always_inline]] static inline void run(const Matrix& matrix, const Row& row, float* to) {
+    for (std::int64_t g = 0; g < matrix.groups; ++g) {
+      Words words;
+      Reals scale, zero;
+      read_group<shift>(matrix, row, g, words, scale, zero);
+      for (int place = 0; place < kWordBits / bits; ++place) {
+        Reals weights;
+        unpack<bits>(words, place, zero, weights);
+        weights *= scale;
+        std::memcpy(to, &weights, kGroupBytes);
+        to += kWords;
+      }
+    }
+  }
+};
+
+template <class Loop, int bits, class Number>
+[[gnu::always_inline]] inline auto run(const Matrix& matrix, const Row& row, Number* numbers) {
   switch (matrix.shift) {
     case 0:
-      return dot<bits, 0>(matrix, row, x);
+      return Loop::template run<bits, 0>(matrix, row, numbers);
     case 1:
-      return dot<bits, 1>(matrix, row, x);
+      return Loop::template run<bits, 1>(matrix, row, numbers);
     case 2:
-      return dot<bits, 2>(matrix, row, x);
+      return Loop::template run<bits, 2>(matrix, row, numbers);
     default:
-      return dot<bits, 3>(matrix, row, x);
+      return Loop::template run<bits, 3>(matrix, row, numbers);
   }
 }
+/// The loop's form for the matrix. `numbers` are in the order of groups.
+template <class Loop, class Number>
+[[gnu::always_inline]] inline auto run(const Matrix& matrix, const Row& row, Number* numbers) {
+  return matrix.bits == 2   ? run<Loop, 2>(matrix, row, numbers)
+         : matrix.bits == 4 ? run<Loop, 4>(matrix, row, numbers)
+                            : run<Loop, 8>(matrix, row, numbers);
+}
 
-/// One number of y. `x` in the order of groups.
 BERTH_EVERY_MACHINE float dot(const Matrix& matrix, const Row& row, const float* x) {
-  return matrix.bits == 2   ? dot<2>(matrix, row, x)
-         : matrix.bits == 4 ? dot<4>(matrix, row, x)
-                            : dot<8>(matrix, row, x);
+  return run<Dot>(matrix, row, x);
 }
-
-template <int bits, int shift>
-[[gnu::always_inline]] inline void unpack(const Matrix& matrix, const Row& row, float* to) {
-  for (std::int64_t g = 0; g < matrix.groups; ++g) {
-    Words words;
-    Reals scale, zero;
-    read_group<shift>(matrix, row, g, words, scale, zero);
-    for (int place = 0; place < kWordBits / bits; ++place) {
-      Reals weights;
-      unpack<bits>(words, place, zero, weights);
-      weights *= scale;
-      std::memcpy(to, &weights, kGroupBytes);
-      to += kWords;
-    }
-  }
-}
-template <int bits>
-[[gnu::always_inline]] inline void unpack(const Matrix& matrix, const Row& row, float* to) {
-  switch (matrix.shift) {
-    case 0:
-      return unpack<bits, 0>(matrix, row, to);
-    case 1:
-      return unpack<bits, 1>(matrix, row, to);
-    case 2:
-      return unpack<bits, 2>(matrix, row, to);
-    default:
-      return unpack<bits, 3>(matrix, row, to);
-  }
-}
-
-/// A row in f32, in the order of groups.
 BERTH_EVERY_MACHINE void unpack(const Matrix& matrix, const Row& row, float* to) {
-  matrix.bits == 2   ? unpack<2>(matrix, row, to)
-  : matrix.bits == 4 ? unpack<4>(matrix, row, to)
-                     : unpack<8>(matrix, row, to);
+  run<Unpacked>(matrix, row, to);
 }
 
 /// The product of two rows in the order of groups.
