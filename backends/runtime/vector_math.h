@@ -6,23 +6,17 @@
 #include <cmath>
 #include <cstdint>
 
-#if defined(__GNUC__)
-#define BERTH_INLINED [[gnu::always_inline]] inline
-#else
-#define BERTH_INLINED inline
-#endif
-
 namespace berth::runtime::vectors {
 
 /// One of two numbers by a mask: compilers turn conditional expressions back into branches.
-BERTH_INLINED float chosen(bool condition, float one, float other) {
+[[gnu::always_inline]] inline float chosen(bool condition, float one, float other) {
   const auto mask = 0U - static_cast<std::uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(one) & mask) |
                               (std::bit_cast<std::uint32_t>(other) & ~mask));
 }
 
 /// e^x; at the ends of the range, what is next to them. Cephes' polynomial, on [-ln 2 / 2, ln 2 / 2].
-BERTH_INLINED float exp(float x) {
+[[gnu::always_inline]] inline float exp(float x) {
   constexpr float kLeast = -87.3F, kMost = 88.3F;
   x = chosen(x < kLeast, kLeast, x);
   x = chosen(x > kMost, kMost, x);
@@ -43,11 +37,11 @@ BERTH_INLINED float exp(float x) {
   return p * std::bit_cast<float>(power);
 }
 
-BERTH_INLINED float sigmoid(float x) {
+[[gnu::always_inline]] inline float sigmoid(float x) {
   return 1 / (1 + exp(-x));
 }
 
-BERTH_INLINED float tanh(float x) {
+[[gnu::always_inline]] inline float tanh(float x) {
   const float size = std::fabs(x);
   const float far = std::copysign(1 - 2 / (exp(2 * size) + 1), x);
   const float s = x * x;
@@ -61,7 +55,7 @@ BERTH_INLINED float tanh(float x) {
 }
 
 /// The error function, by polynomials of Norbert Juffa's.
-BERTH_INLINED float erf(float x) {
+[[gnu::always_inline]] inline float erf(float x) {
   const float size = std::fabs(x);
   const float s = x * x;
   float r = -1.72853470e-5F * size + 3.83197126e-4F;

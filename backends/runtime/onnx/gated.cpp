@@ -20,8 +20,8 @@ using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 /// Adds x [rows, size] by a panel [size, kPanel] to `to`. The sums stay in registers.
 template <std::int64_t rows>
-BERTH_INLINED void add_rows(const float* x, std::int64_t size, const float* panel, float* to,
-                            std::int64_t stride) {
+[[gnu::always_inline]] inline void add_rows(const float* x, std::int64_t size, const float* panel,
+                                            float* to, std::int64_t stride) {
   Lanes sums[rows][2];
   for (std::int64_t r = 0; r < rows; ++r) {
     std::memcpy(&sums[r][0], to + r * stride, sizeof(Lanes));
