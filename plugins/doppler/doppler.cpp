@@ -129,8 +129,11 @@ bool DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
   EpisodeOptions how;
   how.teacher = true;
   how.epsilon = kStray;
-  std::vector<std::shared_ptr<const View>> views;
-  for (Evaluator* const evaluator : evaluators) views.push_back(view_of(*evaluator));
+  // Views with a reference are made by who measures later: this may be another evaluator.
+  std::vector<std::unique_ptr<const ProblemView>> views;
+  for (Evaluator* const evaluator : evaluators) {
+    views.push_back(std::make_unique<const ProblemView>(evaluator->problem()));
+  }
   const learning::OneThread one_thread;
   double decisions = 0;
   for (const auto& view : views) decisions += static_cast<double>(view->groups) * kLessons;

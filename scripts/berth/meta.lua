@@ -1150,7 +1150,8 @@ function policy:load(path) end
 ---@return integer
 function policy:parameters() end
 
----Makes the weights for such problems, where there are none yet.
+---Makes the weights for such problems, where there are none yet. Nothing, where the policy makes its weights
+---otherwise.
 ---@param problems berth.Problem | berth.Problem[]
 function policy:prepare(problems) end
 

@@ -49,6 +49,9 @@ function train.episodes(given)
   options.make_evaluators(of)
   local training = course.new(of)
   course.open_files(training)
+  -- For all problems and not for those of the first update: a network knows what it was made for. Weights of
+  -- a checkpoint are there already.
+  of.policy:prepare(of.problems)
   local state, stopped = training.state, false
   while state.update < of.count and not stopped do
     state.update = state.update + 1

@@ -284,11 +284,12 @@ static std::vector<float> floats_of(const Value& value) {
 
 int policy_prepare(Call& call) {
   const auto self = call.self<PolicyObject>();
-  DistributedLearner& policy = require_distributed(*self);
+  auto* const policy = dynamic_cast<DistributedLearner*>(&require_learned(*self));
   const auto problems = problems_of(call, call.argument(1, "problems"));
+  if (policy == nullptr) return 0;
   std::vector<Evaluator*> evaluators;
   for (const auto& each : problems) evaluators.push_back(&each->evaluator());
-  policy.prepare(evaluators);
+  policy->prepare(evaluators);
   return 0;
 }
 

@@ -150,6 +150,22 @@ for _, name in ipairs { "seq2seq", "hdp" } do
       end)
     end)
 
+    check.test(name .. " is made for all problems of a training, however many an update samples from", function()
+      local builder = berth.graph_builder "others"
+      for i, type in ipairs { "MatMul", "Softmax", "Gelu" } do builder:set_cost(builder:add_op("op" .. i, type), 100) end
+      local problems = {}
+      for i, graph in ipairs { chains(2, 2), builder:build() } do
+        problems[i] = berth.problem { graph = graph, cluster = pair() }
+      end
+      local weights = {}
+      for _, batch in ipairs { 0, 1 } do
+        local given = options(nil, { batch = batch, problems = problems, count = 1, learning_rate = 0 })
+        train.episodes(given)
+        weights[batch] = given.policy:weights()
+      end
+      check.equal(weights[0] == weights[1], true)
+    end)
+
     check.test(name .. "'s samples are starts for another policy", function()
       local problem = berth.problem { graph = chains(2, 4), cluster = pair() }
       local result = train.episodes(options(problem))
@@ -162,6 +178,30 @@ for _, name in ipairs { "seq2seq", "hdp" } do
       end)
     end)
   end
+end
+
+if check.installed "doppler" then
+  check.test("doppler imitates on all problems of a training, and its reference is the evaluator's", function()
+    local problems, evaluators, weights = {}, {}, {}
+    for i = 1, 2 do
+      local problem = berth.problem { graph = chains(2, 2 * i), cluster = pair() }
+      problems[i], evaluators[i] = problem, berth.evaluator(problem, { evaluate = function(placements)
+        local found = {}
+        for k, placement in ipairs(placements) do
+          found[k] = { objective_us = 10 * problem:evaluate(placement).objective_us }
+        end
+        return found
+      end })
+    end
+    for _, batch in ipairs { 0, 1 } do
+      local policy = berth.policy("doppler", { weights = "none", hidden = 8, head = 8 })
+      local result = train.episodes { policy = policy, problems = problems, evaluators = evaluators, batch = batch,
+        count = 1, samples = 2, learning_rate = 0 }
+      weights[batch] = policy:weights()
+      for i = 1, 2 do check.near(result.start[i].objective_us, 10 * problems[i]:single().evaluation.objective_us) end
+    end
+    check.equal(weights[0] == weights[1], true)
+  end)
 end
 
 check.finish()
