@@ -18,7 +18,7 @@ local ranking = require "berth.train.ranking"
 local sampling = require "berth.train.sampling"
 local workers = require "berth.workers"
 
-local train = { evaluate = course.evaluate, measure_again = ranking.measure_again }
+local train = { evaluate = course.evaluate, measure_again = ranking.measure_again, us_of = ranking.us_of }
 
 -- One update's worth of samples, rewards and learning.
 local function update_once(training)
@@ -61,14 +61,15 @@ function train.episodes(given)
   return course.conclude(training, stopped)
 end
 
--- A record of `progress` as one line: update, runtime, best, reward, entropy, time left; with workers, who is
--- there.
+-- A record of `progress` as one line: update, runtime, the share that fits where some do not, best, reward, entropy,
+-- time left; with workers, who is there.
 --   ARGS    record  of train.episodes' progress
 --   RETURN  text
 function train.progress_line(record)
   local best = record.best_us < math.huge and ("%.3f ms"):format(record.best_us / 1e3) or "none that fits"
-  return ("update %d/%d  runtime %.3f ms  best %s  reward %+.4f  entropy %.3f  %d s left%s")
-    :format(record.update, record.count, record.runtime_us / 1e3, best, record.reward, record.entropy, record.left_s,
+  local fits = record.fits < 1 and (", %.0f %% fit"):format(100 * record.fits) or ""
+  return ("update %d/%d  runtime %.3f ms%s  best %s  reward %+.4f  entropy %.3f  %d s left%s")
+    :format(record.update, record.count, record.runtime_us / 1e3, fits, best, record.reward, record.entropy, record.left_s,
       record.workers and "  " .. record.workers or "")
 end
 

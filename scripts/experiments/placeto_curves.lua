@@ -77,7 +77,7 @@ end
 -- what another run wrote goes: it would be there twice.
 local BEFORE = "on "
 local csv = options.csv ~= ""
-  and events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" }, 0)
+  and events.csv(options.csv, { "training", "episodes", "runtime_ms", "fits", "best_ms" }, 0)
 
 local function run(name, problem, policy, changes)
   local curve, show = { name = name, points = {}, best = {} }, train.show_progress(name)
@@ -89,7 +89,7 @@ local function run(name, problem, policy, changes)
       curve.best[#curve.best + 1] = { record.episodes, record.best_us / 1e3 }
       if csv and name:sub(1, #BEFORE) ~= BEFORE then
         csv.write { training = name, episodes = record.episodes, runtime_ms = record.runtime_us / 1e3,
-                    best_ms = record.best_us / 1e3 }
+                    fits = record.fits, best_ms = record.best_us / 1e3 }
       end
       show(record)
     end,
@@ -97,8 +97,8 @@ local function run(name, problem, policy, changes)
   for key, value in pairs(changes) do given[key] = value end
   local started = berth.clock()
   local result = train.episodes(given)
-  curve.best_ms = result.best[1].evaluation.objective_us / 1e3
-  curve.greedy_ms = result.greedy[1].evaluation.objective_us / 1e3
+  curve.best_ms = train.us_of(result.best[1].evaluation) / 1e3
+  curve.greedy_ms = train.us_of(result.greedy[1].evaluation) / 1e3
   curve.wall_s = berth.clock() - started
   return curve
 end

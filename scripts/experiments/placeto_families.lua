@@ -141,13 +141,11 @@ end
 
 -- 3. What is measured, in microseconds; inf where nothing fits.
 
-local function us_of(evaluation) return evaluation.feasible and evaluation.objective_us or math.huge end
-
 local function placed_us(problem, name, settings, budget_s)
   local ok, placement = pcall(function()
     return (berth.policy(name, settings):place(problem, { seed = 1, budget_s = budget_s, threads = 1 }))
   end)
-  return ok and us_of(problem:evaluate(placement)) or math.huge
+  return ok and train.us_of(problem:evaluate(placement)) or math.huge
 end
 
 -- The upper median: inf where half of them do not fit.
@@ -160,13 +158,13 @@ local function answer_us(policy, problem, graph, greedy, traversal)
   local rollout = policy:rollout(problem, { samples = EPISODES, seed = graph, greedy = greedy, traversal = traversal,
     initial = { starts_of(problem, graph) } })
   local ends = {}
-  for e = 1, EPISODES do ends[e] = us_of(rollout:evaluation(e, rollout:steps(e))) end
+  for e = 1, EPISODES do ends[e] = train.us_of(rollout:evaluation(e, rollout:steps(e))) end
   return median_us(ends)
 end
 
 local function random_us(problem, graph)
   local ends = {}
-  for e, start in ipairs(starts_of(problem, graph)) do ends[e] = us_of(problem:evaluate(start)) end
+  for e, start in ipairs(starts_of(problem, graph)) do ends[e] = train.us_of(problem:evaluate(start)) end
   return median_us(ends)
 end
 
@@ -263,7 +261,7 @@ local function makers(family, cluster, seed)
       local what = ("%s own %d"):format(name, graph)
       local result = trained(policy, { set.test[graph] }, options.own, seed, what,
         { progress = curve_into(curve, train.show_progress(what)) })
-      curve[MARKS + 1] = us_of(result.best[1].evaluation)
+      curve[MARKS + 1] = train.us_of(result.best[1].evaluation)
       return { policy = policy, curve = curve }
     end)
   end
@@ -308,7 +306,7 @@ local function makers(family, cluster, seed)
       local result = train.episodes { policy = berth.policy("seq2seq", { weights = "none", init_seed = seed }),
         problems = { problem }, count = options.rnn, samples = 16, seed = seed,
         progress = curve_into(curve, train.show_progress(what)) }
-      return us_of(result.best[1].evaluation), unpack(curve, 1, MARKS)
+      return train.us_of(result.best[1].evaluation), unpack(curve, 1, MARKS)
     end,
     ["ahead untrained"] = answers(function() return ahead(0) end, true),
     ["ahead zero-shot"] = answers(function() return ahead(options.ahead) end, true),

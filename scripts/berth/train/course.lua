@@ -12,11 +12,12 @@ local schedules = require "berth.schedules"
 local course = {}
 
 -- The curves in TensorBoard, beside the best of each problem if there are several.
-local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "signal", "entropy", "loss", "gradient_norm",
+local CURVES = { "runtime_us", "fits", "best_us", "greedy_us", "reward", "signal", "entropy", "loss", "gradient_norm",
   "learning_rate", "entropy_weight" }
 
+-- `fits`: the share of the episodes whose last placements fit; runtime_us is the mean of all of them.
 -- `signal`: of the advantages' energy, the share that tells episodes apart that began alike.
-local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
+local COLUMNS = { "update", "episodes", "measured", "runtime_us", "fits", "best_us", "greedy_us", "reward",
   "signal", "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
 
 local function own_placements(options)
@@ -103,7 +104,7 @@ function course.after_update(training, record)
   if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
     local sum = 0
     for i, result in ipairs(own_placements(options)) do
-      sum = sum + result.evaluation.objective_us
+      sum = sum + ranking.us_of(result.evaluation)
       memories[i].note(result.best.placement, result.best.evaluation)
     end
     record.greedy_us = sum / #options.problems

@@ -53,7 +53,8 @@ options.DEFAULTS = {
   finalists = 5,          -- where an evaluator measures: the best of so many placements is found by measuring
                           -- them again at the end, in turn; the best of many noisy figures is a lucky one
   evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone. They begin with the
-                          -- best single device; greedy_us is of what they end with, not of what they passed
+                          -- best single device; greedy_us is of what they end with, not of what they passed, and
+                          -- infinite where one of these does not fit
   checkpoint = "",        -- file, written every `checkpoint_every` updates and at the end
   checkpoint_every = 50,
   resume = true,          -- go on from the checkpoint where it is there

@@ -22,6 +22,10 @@ function ranking.better(a, b, score)
   return a.objective_us < b.objective_us
 end
 
+-- The objective of an evaluation for figures and ranks: math.huge where the placement does not fit, since nobody can run
+-- it, however fast it is.
+function ranking.us_of(evaluation) return evaluation.feasible and evaluation.objective_us or math.huge end
+
 -- The placement of an episode that is kept: the fastest on the way, or the last one where the score prefers
 -- that, or where nothing else counts.
 --   ARGS    options  score, initial

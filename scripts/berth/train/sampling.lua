@@ -168,7 +168,8 @@ function sampling.sample(options, state, memories, reward, rates, seed)
   state.rollout = rollout
 
   local episodes = #indices * options.samples
-  local record = { update = state.update, runtime_us = 0, reward = 0, episodes = episodes, measured = 0 }
+  local record = { update = state.update, runtime_us = 0, fits = 0, reward = 0, episodes = episodes,
+    measured = 0 }
   local advantages, count, found = {}, 0, {}
   local apart, energy = 0, 0
   for k, i in ipairs(indices) do
@@ -181,6 +182,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
         episode_returns(rollout, e, reward, options.discount, returns[s])
       local last = rollout:evaluation(e, rollout:steps(e), after)
       record.runtime_us = record.runtime_us + last.objective_us
+      record.fits = record.fits + (last.feasible and 1 or 0)
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
         heard.starts[#heard.starts + 1] = rollout:start(e)
@@ -211,7 +213,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
       end
     end
   end
-  record.runtime_us, record.reward = record.runtime_us / episodes, record.reward / episodes
+  for _, name in ipairs { "runtime_us", "fits", "reward" } do record[name] = record[name] / episodes end
   record.signal = energy > 0 and apart / energy or nil
   record.entropy_weight = rates.entropy_weight(state.update)
   return record, rollout, advantages, found
@@ -228,7 +230,7 @@ function sampling.complete(record, training, report, indices)
   local best = 0
   record.best_by_problem_us = {}
   for _, i in ipairs(indices) do
-    local best_us = memories[i].best.feasible and memories[i].best.objective_us or math.huge
+    local best_us = ranking.us_of(memories[i].best)
     best, record.best_by_problem_us[i] = best + best_us, best_us
   end
   record.best_us = best / #indices

@@ -210,11 +210,12 @@ end
 function Learner:apply(tasks)
   local own, options = self.own, self.options
   own.state.update = own.state.update + 1
-  local record = { update = own.state.update, runtime_us = 0, reward = 0, episodes = 0, measured = 0 }
+  local record = { update = own.state.update, runtime_us = 0, fits = 0, reward = 0, episodes = 0,
+    measured = 0 }
   for _, task in ipairs(tasks) do
     local message = task.head
     self:note(message)
-    for _, name in ipairs { "runtime_us", "reward" } do
+    for _, name in ipairs { "runtime_us", "fits", "reward" } do
       record[name] = record[name] + message.record[name] / #tasks
     end
     record.episodes = record.episodes + message.record.episodes

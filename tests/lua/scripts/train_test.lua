@@ -388,10 +388,18 @@ check.test("what does not fit is reported as no best", function()
     { name = "d1", kind = "k", memory_bytes = 1 } },
     links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e10, latency_us = 1 } } }
   local problem = berth.problem { graph = chains:graph(), cluster = cluster }
-  local bests, lines = {}, {}
-  local result = train.episodes(options { problems = { problem }, count = 2,
-    progress = function(record) bests[#bests + 1], lines[#lines + 1] = record.best_us, train.progress_line(record) end })
-  check.equal({ result.best[1].evaluation.feasible, bests }, { false, { math.huge, math.huge } })
+  local bests, lines, greedy = {}, {}, {}
+  local result = train.episodes(options { problems = { problem }, count = 2, evaluate_every = 1, csv = folder .. "/none.csv",
+    progress = function(record)
+      bests[#bests + 1], greedy[#greedy + 1], lines[#lines + 1] = record.best_us, record.greedy_us, train.progress_line(record)
+    end })
+  check.equal({ result.best[1].evaluation.feasible, bests, greedy },
+    { false, { math.huge, math.huge }, { math.huge, math.huge } })
+  check.equal(train.us_of(result.greedy[1].evaluation), math.huge)
+  check.equal(train.us_of(problem:with(problem:costs(), chains:cluster()):single().evaluation), 400)
+  check.equal(files.read(folder .. "/none.csv"):match "^update,episodes,measured,runtime_us,fits,best_us,greedy_us,.-\n1,4,[%d.]+,[%d.]+,0,inf,inf," ~= nil,
+    true)
+  check.equal(lines[1]:find("ms, 0 % fit  best", 1, true) ~= nil, true)
   check.equal(lines[1]:find("best none that fits", 1, true) ~= nil, true)
   for _, name in ipairs { "placeto", "seq2seq", "random", "dp" } do
     if check.installed(name) then
@@ -663,7 +671,7 @@ check.test("the curve is a table", function()
   local rows = {}
   for line in io.lines(path) do rows[#rows + 1] = line end
   check.equal(#rows, 3)
-  check.equal(rows[1]:match "^update,episodes,measured,runtime_us,best_us,greedy_us" ~= nil, true)
+  check.equal(rows[1]:match "^update,episodes,measured,runtime_us,fits,best_us,greedy_us" ~= nil, true)
   check.equal(rows[3]:match "^2,8," ~= nil, true)
 end)
 
