@@ -4,12 +4,12 @@
 --
 --   local study = require "berth.study"
 --   local result = study.run {
---     file = "rates.db", name = "rates", direction = "minimize", goal = "best_us",
+--     file = "rates.db", name = "rates", direction = "minimize", goal = "own_us",
 --     space = { learning_rate = { 1e-3, 3e-3 }, samples = { 8, 16 } }, seeds = 5, jobs = 2,
 --     objective = function(run)
 --       local trained = train.episodes { learning_rate = run.options.learning_rate, seed = run.seed,
 --         progress = run:progress "best_us", should_stop = run.should_stop, .. }
---       return { best_us = trained.best[1].evaluation.objective_us }
+--       return train.figures(trained)
 --     end }
 --   print(result:text())
 --

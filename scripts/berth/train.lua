@@ -36,10 +36,11 @@ end
 
 -- Trains a policy on problems.
 --   ARGS    given  options, of which train/options.lua says what they are
---   RETURN  table: best (array by problem of { placement =, evaluation = }, the best state seen, which may be a
---           start; where an evaluator measures, what train.measure_again finds to be the best of the finalists),
---           greedy (the same, of the trained policy's own placements: with which its greedy episodes end),
---           start (array by problem: the evaluation of where those begin), updates, measured
+--   RETURN  table: best (array by problem of { placement =, evaluation = }, the best state seen, which may be one
+--           that episodes of the training began with; where an evaluator measures, what train.measure_again finds to
+--           be the best of the finalists), greedy (the same, of the trained policy's own placements: with which its
+--           greedy episodes end), start (array by problem: the evaluation of where those begin, the best single
+--           device, which is no best unless the training began there too), updates, measured
 --           (placements), stopped (true where should_stop said so)
 function train.episodes(given)
   local of = options.read(given)
@@ -59,6 +60,24 @@ function train.episodes(given)
     stopped = of.should_stop() or berth.should_stop()
   end
   return course.conclude(training, stopped)
+end
+
+-- The figures of a training that belong side by side, in microseconds, math.huge where a placement does not fit.
+--   ARGS    result  of train.episodes
+--           i       the problem; default 1
+--   RETURN  table: own_us (the policy's own, the figure to compare by), best_us (the best state seen), one_device_us
+--           (where its greedy episodes begin)
+function train.figures(result, i)
+  i = i or 1
+  return { own_us = train.us_of(result.greedy[i].evaluation), best_us = train.us_of(result.best[i].evaluation),
+    one_device_us = train.us_of(result.start[i]) }
+end
+
+-- The same as one line.
+function train.figures_line(result, i)
+  local figures = train.figures(result, i)
+  local function ms(us) return us < math.huge and ("%.3f ms"):format(us / 1e3) or "does not fit" end
+  return ("own %s, best %s, one device %s"):format(ms(figures.own_us), ms(figures.best_us), ms(figures.one_device_us))
 end
 
 -- A record of `progress` as one line: update, runtime, the share that fits where some do not, best, reward, entropy,

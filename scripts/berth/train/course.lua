@@ -28,8 +28,12 @@ local function own_placements(options)
       local rollout = options.policy:rollout(problem,
         { greedy = true, initial = initial, traversal = options.traversal,
           evaluators = sampling.picked(options.evaluators, { i }) })
-      if pass == 1 then result.start = rollout:evaluation(1, 0) end
       result.placement, result.evaluation = rollout:last(1)
+      if pass == 1 then
+        result.start = rollout:evaluation(1, 0)
+        local decided, worth = ranking.decided_of(rollout, 1, options)
+        result.decided = decided and { placement = decided, evaluation = worth }
+      end
       local placement, evaluation = ranking.kept_of(rollout, 1, options)
       if not ranking.better(evaluation, result.best and result.best.evaluation, options.score) then break end
       result.best = { placement = placement, evaluation = evaluation }
@@ -48,7 +52,8 @@ for name in pairs(require("berth.train.options").DEFAULTS) do READ[#READ + 1] = 
 --   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
 --                    better is followed by one from there, so often at most
 --   RETURN  array of { placement =, evaluation = (of the policy's own), best = (the same of the best state on the
---           way), start = (evaluation of where the first pass began) }
+--           way), start = (evaluation of where the first pass began), decided = (as best, of the first pass, but for
+--           its start; nil where nothing moved) }
 function course.evaluate(options)
   known.check("train.evaluate", options, READ)
   return own_placements(options)
@@ -98,6 +103,12 @@ local function close_files(training)
   if training.csv then training.csv.close() end
 end
 
+-- Training that begins elsewhere has not seen the best single device, with which greedy episodes begin: it would be
+-- called the best that a policy of no training at all found.
+local function note_decided(memory, result)
+  if result.decided then memory.note(result.decided.placement, result.decided.evaluation) end
+end
+
 -- Runs after every update: evaluation, curves, checkpoint and progress, where due.
 function course.after_update(training, record)
   local options, state, memories = training.options, training.state, training.memories
@@ -105,7 +116,7 @@ function course.after_update(training, record)
     local sum = 0
     for i, result in ipairs(own_placements(options)) do
       sum = sum + ranking.us_of(result.evaluation)
-      memories[i].note(result.best.placement, result.best.evaluation)
+      note_decided(memories[i], result)
     end
     record.greedy_us = sum / #options.problems
   end
@@ -137,8 +148,9 @@ function course.conclude(training, stopped)
   local greedy = own_placements(options)
   local best, start = {}, {}
   for i, memory in ipairs(training.memories) do
-    memory.note(greedy[i].best.placement, greedy[i].best.evaluation)
-    start[i], greedy[i].best, greedy[i].start = greedy[i].start, nil, nil
+    note_decided(memory, greedy[i])
+    start[i] = greedy[i].start
+    greedy[i] = { placement = greedy[i].placement, evaluation = greedy[i].evaluation }
     best[i] = { placement = memory.placement, evaluation = memory.best }
     if measures(options, i) then
       local placements = {}

@@ -46,6 +46,18 @@ local function same(a, b)
   return true
 end
 
+-- The placement of a greedy episode that is kept as the policy's doing: not the one where it began.
+--   ARGS    options  score, initial
+--   RETURN  placement, evaluation; nil where the episode ended as it began, with nothing better on the way
+function ranking.decided_of(rollout, e, options)
+  local placement, evaluation = ranking.kept_of(rollout, e, options)
+  -- A start of 0: nothing was placed before the first decision.
+  if rollout:start(e) == 0 or ranking.better(evaluation, rollout:evaluation(e, 0)) then return placement, evaluation end
+  local start, last, last_evaluation = rollout:best(e), rollout:last(e)
+  if not same(last, start) then return last, last_evaluation end
+  return nil
+end
+
 -- Puts a placement among the best few, best first.
 --   ARGS    most   how many there are at most
 --           score  as of train.episodes

@@ -240,6 +240,28 @@ check.test("training finds the best placement of two chains, and its greedy pass
   check.equal(result.measured > 60 * 8 and result.measured < 60 * 8 * 9, true)
 end)
 
+check.test("the start of the closing greedy episode is no best of a training that began elsewhere", function()
+  -- The slowest placements that there are: every transfer takes longer than a chain.
+  local chains = two_chains(4)
+  local cluster = { name = "far", devices = { { name = "d0", kind = "k" }, { name = "d1", kind = "k" } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e8, latency_us = 1 } } }
+  local problem = berth.problem { graph = chains:graph(), cluster = berth.cluster(cluster) }
+  local seen
+  local given = { problems = { problem }, count = 1, samples = 2, seed = 3, learning_rate = 0, initial = "random",
+    evaluate_every = 1, policy = berth.policy("placeto", { weights = "none", form = "published" }),
+    progress = function(record) seen = record.best_us end }
+  local result = train.episodes(options(given))
+  local figures = train.figures(result)
+  check.equal({ figures.best_us, figures.one_device_us }, { math.min(seen, figures.own_us), 800 })
+  check.equal(figures.best_us > figures.one_device_us, true)
+  check.equal(figures.own_us, result.greedy[1].evaluation.objective_us)
+  check.equal({ result.greedy[1].decided, result.greedy[1].start }, {})
+  check.equal(train.figures_line(result):match "^own [%d.]+ ms, best [%d.]+ ms, one device 0.800 ms$" ~= nil, true)
+  -- The first episodes of a training from one device see it.
+  given.initial = "single"
+  check.equal(train.figures(train.episodes(options(given))).best_us <= 800, true)
+end)
+
 check.test("the likelihood of what paid rises", function()
   local policy, problem = berth.policy("placeto", { weights = "none", devices = "one_hot" }), two_chains(3)
   local groups = problem:groups()
