@@ -28,7 +28,8 @@
 -- (log, seconds). Each learns as `zero-shot` does and is compared with it: what are parts of the method worth?
 --
 -- A policy's answer is the placement at the end of an episode, not the best on the way: the median of eight
--- episodes, from the same eight random starts in every column.
+-- episodes, from the same eight random starts in every column. One that does not fit is infinite: worse than every one
+-- that does, in medians and pairs alike, and "fits" is the share of a column's answers that fit.
 --
 -- --held training: the last graphs to learn from are held out in place of the test's. Whatever is chosen is chosen
 -- there. --record: what is done (berth.record); the same command goes on where it was stopped, in the middle of a training
@@ -353,7 +354,20 @@ local function each_cell(visit)
   end
 end
 
--- Runtimes of each column by seed and graph as a share of the single device's (of the random placements' where none fits).
+-- The runtime that those on a graph are a share of: the single device's, or that of the first of these that fits. Pairs do
+-- without.
+local WHOLES = { "single", "random", "list", "scotch", "expert", "auto" }
+local function whole_of(family, cluster, graph)
+  local known = false
+  for _, column in ipairs(WHOLES) do
+    local us = runs.get(key_of(family, cluster, column, 0, graph))
+    if us and us < math.huge then return us end
+    known = known or us ~= nil
+  end
+  return known and 1 or nil
+end
+
+-- Runtimes of each column by seed and graph as a share of that; infinite where the answer does not fit.
 local shown = { unpack(COLUMNS) }
 for i = #options.columns + 1, #asked do shown[#shown + 1] = asked[i] end
 local function values_of(family, cluster)
@@ -361,11 +375,10 @@ local function values_of(family, cluster)
   for _, column in ipairs(shown) do
     values[column] = {}
     for graph = 1, options.test do
-      local whole = runs.get(key_of(family, cluster, "single", 0, graph))
-      if whole == math.huge then whole = runs.get(key_of(family, cluster, "random", 0, graph)) end
+      local whole = whole_of(family, cluster, graph)
       for _, seed in ipairs(options.seeds) do
         local us = runs.get(key_of(family, cluster, column, seed, graph))
-        if us and us < math.huge and whole then values[column][seed * 1000 + graph] = us / whole end
+        if us and whole then values[column][seed * 1000 + graph] = us / whole end
       end
     end
   end
@@ -379,15 +392,28 @@ local function list_of(by_key)
   return list
 end
 
-local rows, detail = {}, {}
+local function finite(values)
+  local some = {}
+  for _, value in ipairs(values) do
+    if value < math.huge then some[#some + 1] = value end
+  end
+  return some
+end
+
+local rows, detail, fits = {}, {}, {}
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
   local row, series = { family = family, cluster = cluster }, {}
   for _, column in ipairs(shown) do
     local list = list_of(values[column])
     row[column] = statistics.median(list)
-    if #list > 0 and column ~= "single" and column ~= "random" then
-      series[#series + 1] = { name = column, values = list }
+    local fitting = finite(list)
+    if #fitting < #list then
+      fits[#fits + 1] = { family = family, cluster = cluster, column = column, answers = #list, fit = #fitting }
+    end
+    if #fitting > 0 and column ~= "single" and column ~= "random" then
+      local name = #fitting < #list and ("%s, %d of %d fit"):format(column, #fitting, #list) or column
+      series[#series + 1] = { name = name, values = fitting }
     end
     for key, share in pairs(values[column]) do
       detail[#detail + 1] = { family = family, cluster = cluster, column = column, seed = math.floor(key / 1000),
@@ -402,6 +428,12 @@ end)
 local columns = { { key = "family" }, { key = "cluster" } }
 for _, column in ipairs(shown) do columns[#columns + 1] = { key = column, format = "%.3f", optional = true } end
 io.write(tables[options.format](rows, columns), "\n")
+if #fits > 0 then
+  io.write(tables[options.format](fits, { { key = "family" }, { key = "cluster" }, { key = "column" }, { key = "answers" },
+    { key = "fit" } }), "\n")
+else
+  io.write("Every answer fits.\n\n")
+end
 
 local PAIRS = {
   { "zero-shot greedy", "untrained greedy" }, { "zero-shot sampled", "untrained sampled" },
@@ -416,26 +448,54 @@ for _, text in ipairs(options.variants) do
   PAIRS[#PAIRS + 1] = { text .. " sampled", "zero-shot sampled" }
 end
 local compared = {}
-local function percent(log) return 100 * (math.exp(log) - 1) end
+
+-- The mean of a graph's logarithms over seeds. One answer that does not fit is worse than all that do, and as many of
+-- both sides cancel.
+local function mean_log(logs)
+  local sum, failures = 0, 0
+  for _, log in ipairs(logs) do
+    if math.abs(log) < math.huge then sum = sum + log else failures = failures + (log > 0 and 1 or -1) end
+  end
+  if failures ~= 0 then return failures * math.huge end
+  return sum / #logs
+end
+
+local function change_text(log)
+  if math.abs(log) < math.huge then return ("%+.1f %%"):format(100 * (math.exp(log) - 1)) end
+  return log > 0 and "does not fit" or "alone fits"
+end
+
+-- Logarithms of the ratios of two columns by graph, an array over the seeds that both have.
+local function logs_by_graph(xs, ys)
+  local by_graph = {}
+  for key, x in pairs(xs) do
+    local y, graph = ys[key], key % 1000
+    if y then
+      by_graph[graph] = by_graph[graph] or {}
+      table.insert(by_graph[graph], x == y and 0 or math.log(x / y))
+    end
+  end
+  return by_graph
+end
+
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
   for _, pair in ipairs(PAIRS) do
     local graphs, logs = {}, {}
-    for key, x in pairs(values[pair[1]]) do
-      local y = values[pair[2]][key]
-      if y then graphs[#graphs + 1], logs[#logs + 1] = key % 1000, math.log(x / y) end
+    for graph, of_seeds in pairs(logs_by_graph(values[pair[1]], values[pair[2]])) do
+      graphs[#graphs + 1], logs[#logs + 1] = graph, mean_log(of_seeds)
     end
     local row = statistics.ratios(graphs, logs)
     if row then
-      row.family, row.cluster, row.what, row.against, row.change = family, cluster, pair[1], pair[2], percent(row.median)
-      row.interval = row.low and ("%+.1f to %+.1f %%"):format(percent(row.low), percent(row.high))
+      row.family, row.cluster, row.what, row.against, row.change = family, cluster, pair[1], pair[2], change_text(row.median)
+      row.interval = row.low and ("%s to %s"):format(change_text(row.low), change_text(row.high))
       compared[#compared + 1] = row
     end
   end
 end)
 io.write(tables[options.format](compared, {
   { key = "family" }, { key = "cluster" }, { key = "what" }, { key = "against" }, { key = "n", title = "graphs" },
-  { key = "change", title = "median", format = "%+.1f %%" }, { key = "interval", title = "95 % of the median", optional = true }, { key = "better" },
+  { key = "change", title = "median" }, { key = "interval", title = "95 % of the median", optional = true }, { key = "better" },
   { key = "worse" }, { key = "p", format = "%.4f" },
 }))
 
@@ -456,7 +516,7 @@ each_cell(function(family, cluster)
           return curve[1] <= rnn[1] * 1.0001 and 16 * updates or nil
         end
         local mine, its = reached(own, options.own), reached(rnn, options.rnn)
-        if mine and its then factors[#factors + 1] = its / mine else never = never + 1 end
+        if rnn[1] < math.huge and mine and its then factors[#factors + 1] = its / mine else never = never + 1 end
       end
     end
   end

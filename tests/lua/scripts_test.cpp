@@ -452,6 +452,14 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   run("local text = output(); assert(text == first, text)");
   CHECK(test::lines_of(csv) == figures);
   CHECK(std::filesystem::exists(folder.path() / "zero_shot_ptb_k80x2.svg"));
+  host.run_script(script("placeto_families"),
+                  words("--families nmt --clusters 4xk80:4GiB --groups 6 --train 1 --test 1 "
+                        "--updates 1 --seeds 1 --columns",
+                        {"single,list,untrained greedy,zero-shot greedy"}));
+  run(R"(  -- what does not fit is worse than what does, and is counted
+    local text = output()
+    assert(text:find("zero%-shot greedy +1 +0\n"), text)
+    assert(text:find("zero%-shot greedy +list +1 +does not fit +0 +1 "), text))");
   host.run_script(script("learned_policies"),
                   {branches_on_two_gpus(), "--seconds", "0.2", "--seeds", "1", "--figures",
                    folder.path().string()});
