@@ -59,6 +59,96 @@ TEST_CASE("keep_to_parameters: large groups stay, small ones move, and only as n
   }
 }
 
+TEST_CASE(
+    "keep_to_parameters: groups that fill devices are packed where first fit leaves some out") {
+  const auto bytes_on = [](const std::vector<SmallOp>& ops, const GroupPlacement& placement,
+                           DeviceId device) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (placement.devices()[i] == device) bytes += ops[i].param_bytes;
+    }
+    return bytes;
+  };
+  SUBCASE("a few, which fill all") {
+    // First fit has 6 with 4, where 5 and 3 then find no room for the last 3.
+    const std::vector<SmallOp> ops{{{1}, 6}, {{1}, 5}, {{1}, 4}, {{1}, 3}, {{1}, 3}, {{1}, 3}};
+    const auto problem = small_problem({{"a", "x", 12}, {"b", "x", 12}}, ops, {});
+    GroupPlacement placement{0, 0, 0, 0, 0, 0};
+    keep_to_parameters(*problem, placement);
+    CHECK(bytes_on(ops, placement, 0) == 12);
+    CHECK(bytes_on(ops, placement, 1) == 12);
+  }
+  SUBCASE("devices of several sizes and kinds") {
+    constexpr double no = kCannotRun;
+    const std::vector<SmallOp> ops{
+        {{1, no}, 5}, {{1, 1}, 7}, {{1, 1}, 4}, {{1, 1}, 4}, {{no, 1}, 6}};
+    const auto problem = small_problem({{"a", "x", 9}, {"b", "y", 10}, {"c", "y", 7}}, ops, {});
+    GroupPlacement placement{0, 0, 0, 0, 0};
+    keep_to_parameters(*problem, placement);
+    CHECK(placement.devices()[0] == 0);
+    CHECK(placement.devices()[1] == 2);
+    for (DeviceId device = 0; device < 3; ++device) {
+      CHECK(bytes_on(ops, placement, device) <= problem->memory_bytes(device));
+    }
+  }
+  SUBCASE("many, drawn so that a way exists") {
+    Random random(7);
+    constexpr std::int64_t kMemory = 1000000;
+    constexpr DeviceId kDevices = 12;
+    std::vector<SmallDevice> devices;
+    std::vector<SmallOp> ops;
+    for (DeviceId device = 0; device < kDevices; ++device) {
+      devices.push_back({"d" + std::to_string(device), "x", kMemory});
+      std::int64_t left = kMemory - 3000;
+      for (int i = 0; i < 3; ++i) {
+        const auto bytes =
+            static_cast<std::int64_t>((0.2 + 0.5 * random.uniform()) * static_cast<double>(left));
+        ops.push_back({{1}, bytes});
+        left -= bytes;
+      }
+      ops.push_back({{1}, left});
+    }
+    const auto problem = small_problem(devices, ops, {});
+    GroupPlacement placement(ops.size(), 0);
+    keep_to_parameters(*problem, placement);
+    for (DeviceId device = 0; device < kDevices; ++device) {
+      CHECK(bytes_on(ops, placement, device) <= kMemory);
+    }
+  }
+  SUBCASE("no way, though the sum would fit") {
+    const std::vector<SmallOp> ops(10, {{1}, 51});
+    std::vector<SmallDevice> devices;
+    for (int i = 0; i < 9; ++i) devices.push_back({"d" + std::to_string(i), "x", 100});
+    const auto problem = small_problem(devices, ops, {});
+    GroupPlacement placement(ops.size(), 0);
+    CHECK_THROWS_WITH_AS(keep_to_parameters(*problem, placement),
+                         doctest::Contains("the parameters do not fit: op 'op9' needs 51 B"),
+                         Error);
+  }
+  SUBCASE("a search that is given up proves nothing") {
+    // Odd memories for even groups of many sizes: the last byte of each is left.
+    Random random(3);
+    std::vector<SmallOp> ops;
+    std::int64_t sum = 0;
+    for (int i = 0; i < 120; ++i) {
+      const auto bytes = static_cast<std::int64_t>(2000000 + 2 * random.below(1000000));
+      ops.push_back({{1}, bytes});
+      sum += bytes;
+    }
+    std::vector<SmallDevice> devices;
+    for (int i = 0; i < 8; ++i)
+      devices.push_back({"d" + std::to_string(i), "x", (sum / 16) * 2 + 1});
+    const auto problem = small_problem(devices, ops, {});
+    GroupPlacement placement(ops.size(), 0);
+    CHECK_THROWS_WITH_AS(
+        keep_to_parameters(*problem, placement),
+        doctest::Contains(
+            "found no room for all of the parameters, and no proof that there is none: "
+            "op "),
+        Error);
+  }
+}
+
 TEST_CASE("keep_to_parameters: a shared parameter counts once per device") {
   GraphBuilder builder("shared");
   TensorInfo weight;

@@ -14,6 +14,7 @@
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
+#include "evaluate/packing.h"
 #include "groups/placement_check.h"
 #include "support/units.h"
 
@@ -145,6 +146,34 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
     footprint.put(group, best);
   }
   return kNoGroup;
+}
+
+struct Packed {
+  GroupId homeless = kNoGroup;         ///< finds no room; kNoGroup = all do
+  PackingEnd end = PackingEnd::found;  ///< whether there is no other way to place it
+};
+
+/// pack(); where that leaves a group without room, the largest groups go where a search finds room for
+/// them, and the rest beside them.
+Packed pack_or_search(const Problem& problem, const Footprint& footprint,
+                      const std::vector<std::int64_t>& capacity, GroupPlacement& placement) {
+  GroupPlacement packed = placement;
+  const GroupId homeless = pack(problem, footprint, capacity, packed);
+  if (homeless == kNoGroup) {
+    placement = std::move(packed);
+    return {};
+  }
+  std::vector<std::int64_t> bytes;
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    bytes.push_back(footprint.alone(group));
+  }
+  const PackingEnd end = pack_largest(problem, bytes, capacity, placement);
+  if (end == PackingEnd::found && pack(problem, footprint, capacity, placement) == kNoGroup) {
+    return {};
+  }
+  // Beside another that shares its parameters a group needs less than alone.
+  const bool proven = end == PackingEnd::none_exists && problem.graph().shared_parameters().empty();
+  return {homeless, proven ? PackingEnd::none_exists : PackingEnd::gave_up};
 }
 
 /// For a message: the devices that constraints let a group be on.
@@ -337,7 +366,7 @@ void keep_to_kinds(const Problem& problem, GroupPlacement& placement) {
 
 void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   const Footprint footprint(problem, /*output_share=*/0);
-  const GroupId homeless = pack(problem, footprint, memories(problem), placement);
+  const auto [homeless, end] = pack_or_search(problem, footprint, memories(problem), placement);
   if (homeless == kNoGroup) return;
   const Graph& graph = problem.graph();
   bool lasting = false;
@@ -345,8 +374,11 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   const auto members = problem.groups().members(homeless);
   const std::shared_ptr<const Groups> classes = problem.finest_groups();
   const bool finer = classes->members(classes->of(members.front())).size() < members.size();
+  const std::string what = cat("the parameters", lasting ? ", inputs and results" : "");
   throw Error(ErrorCode::infeasible,
-              cat("the parameters", lasting ? ", inputs and results" : "", " do not fit: ",
+              cat(end == PackingEnd::none_exists
+                      ? what + " do not fit: "
+                      : "found no room for all of " + what + ", and no proof that there is none: ",
                   group_text(problem, members), " needs ", format_bytes(footprint.alone(homeless)),
                   ", and no device of cluster '", problem.cluster().name(),
                   "' that can run it has that left", left_by_constraints(problem, homeless),
@@ -374,7 +406,7 @@ Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPl
     if (auto other = at_hand.if_stopped()) return *std::move(other);
     GroupPlacement packed = placement;
     const Footprint share(problem, output_share);
-    if (pack(problem, share, memories(problem), packed) != kNoGroup) continue;
+    if (pack_or_search(problem, share, memories(problem), packed).homeless != kNoGroup) continue;
     Evaluation of_packed;
     if (auto fitting = shed(problem, evaluator, footprint, kRoundsWithRoom, std::move(packed),
                             of_packed, at_hand)) {

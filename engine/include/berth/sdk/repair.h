@@ -22,8 +22,9 @@ BERTH_EXPORT void keep_to_kinds(const Problem& problem, GroupPlacement& placemen
 
 /// keep_to_kinds; also moves groups off devices whose memory their parameters exceed. Repair never
 /// changes a valid answer. The most restricted and largest groups are considered first, so that
-/// large ones stay and small ones move (first fit decreasing). Throws Error(infeasible) naming a
-/// group for which there is no room.
+/// large ones stay and small ones move (first fit decreasing). Where that leaves a group without room,
+/// a search of some milliseconds packs the largest anew. Throws Error(infeasible) naming a group for
+/// which there is no room, and saying whether it is proven that there is none.
 BERTH_EXPORT void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 
 /// The placement per op. With `fit_memory`: keep_to_parameters, then up to twelve rounds of
