@@ -3,6 +3,9 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "berth/error.h"
 #include "runtime/extremes.h"
 #include "runtime/onnx/byte_loops.h"
@@ -92,7 +95,23 @@ DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
   return DType::u8;
 }
 
+namespace {
+
+/// dynamically_quantized on a processor, where an op for each number takes longer than all of a small tensor.
+Dynamic quantized_here(const Tensor& x) {
+  const auto [least, most] = at::aminmax(x.reshape({-1}));
+  const float low = std::min(least.item<float>(), 0.0F), high = std::max(most.item<float>(), 0.0F);
+  const float step = (high - low) / 255;
+  const Tensor scale = at::full({}, step == 0 ? 1 : step, x.options());
+  const Tensor zero = at::full(
+      {}, std::clamp(std::nearbyint(-low / scale.item<float>()), 0.0F, 255.0F), x.options());
+  return {quantize(x, scale, zero, DType::u8), scale, zero.to(at::kByte)};
+}
+
+}  // namespace
+
 Dynamic dynamically_quantized(const Tensor& x) {
+  if (x.is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0) return quantized_here(x);
   const Tensor flat = x.reshape({-1});
   const auto [least, most] = x.numel() > 0 ? at::aminmax(flat)
                                            : std::tuple(smallest(flat, {0}, /*keep=*/false),
