@@ -1,6 +1,7 @@
 // Baechi's m-TOPO (Jeon et al., SoCC 2020, section 3.1): ops in topological order fill one device
 // after the other, each up to an equal share of all the bytes (parameters and outputs) plus the
-// largest op's.
+// largest op's. The devices come in the cluster's order: the sources at hand name none, and an order of its own would be
+// another method.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

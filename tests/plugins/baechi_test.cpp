@@ -41,6 +41,18 @@ TEST_CASE("m-etf: what can start first goes first, the higher rank among equals"
     const auto uneven = small_problem({{"slow", "x"}, {"fast", "y"}}, {{{9, 2}}}, {});
     CHECK(placed("m-etf", uneven) == Placement{1});
   }
+  SUBCASE(
+      "where an op also ends at once everywhere, the fastest device in all takes it and what "
+      "follows") {
+    const std::vector<SmallOp> ops{{{1, 1}}, {{9, 2}}};
+    const std::vector<SmallEdge> edges{{0, 1, 100}};
+    for (const char* policy : {"m-etf", "m-sct"}) {
+      CHECK(placed(policy, small_problem({{"slow", "x"}, {"fast", "y"}}, ops, edges)) ==
+            Placement{1, 1});
+      CHECK(placed(policy, small_problem({{"fast", "y"}, {"slow", "x"}}, {{{1, 1}}, {{2, 9}}},
+                                         edges)) == Placement{0, 0});
+    }
+  }
   SUBCASE("hosts only where asked in") {
     const auto mixed = small_problem({{"cpu", "host", kNoLimit, true}, {"gpu", "gpu"}},
                                      {{{50, 1}}, {{50, 1}}, {{50, kCannotRun}}}, {});
