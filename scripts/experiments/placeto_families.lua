@@ -7,7 +7,7 @@
 --       [--seeds 1,2,3,4,5] [--variants "rounds=0;traversal=reverse"]
 --       [--held training|test] [--figures FOLDER] [--csv FILE] [--format text|markdown]
 --
--- The policy is the published network (form=published), which does not look ahead. It learns by the logarithm of
+-- The policy is the network of the released code (form=published), which does not look ahead. It learns by the logarithm of
 -- the runtime, since the graphs of a family differ in it, from normalised advantages, with an entropy that falls from
 -- 0.2 to 0.02: from 0.02 on it settles for one device. Memory that lacks costs nothing, as in the released code: nearly all
 -- placements of these graphs fit. Columns, for each held-out graph and seed of weights:
@@ -19,7 +19,7 @@
 --   rnn         seq2seq trained on the held-out graph, with `rnn` updates: the best placement that it met
 --   ahead       Berth's own form, which simulates the step with the group on every device: untrained, and after
 --               `ahead` updates of the training graphs
---   mixed       one policy for all families and any machine: the published network with features in place of one-hot
+--   mixed       one policy for all families and any machine: that network with features in place of one-hot
 --               devices, untrained, and after `updates` updates of the training graphs of all families, each on the next
 --               of the `machines`. Name others with --clusters to judge it on machines that it has not seen
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
