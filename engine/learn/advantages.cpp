@@ -87,6 +87,7 @@ void Advantages::by_step(const Rollout& rollout) {
       sums.by_step[t] += later;
     }
   }
+  returns_ = values_;
   subtract_baseline(rollout, now, steps);
   past_.push_back(std::move(now));
   if (past_.size() > kBaselineRollouts) past_.pop_front();
@@ -95,6 +96,7 @@ void Advantages::by_step(const Rollout& rollout) {
 void Advantages::against_average(const Rollout& rollout) {
   const bool all_teach = ++updates_ <= kFailuresTeach;
   values_.clear();
+  returns_.clear();
   double sum = 0, count = 0;
   for (const Rollout::Episode& episode : rollout.episodes) {
     const Evaluation& last = episode.evaluations.back();
@@ -102,6 +104,7 @@ void Advantages::against_average(const Rollout& rollout) {
     const double own = cost(last, options_.reward);
     values_.insert(values_.end(), static_cast<std::size_t>(episode.steps),
                    teaches ? average_ - own : 0.0);
+    returns_.insert(returns_.end(), static_cast<std::size_t>(episode.steps), -own);
     if (!teaches) continue;
     sum += own;
     ++count;
@@ -120,9 +123,11 @@ void Advantages::against_next_best(const Rollout& rollout) {
       1, static_cast<std::size_t>(kBestShare * static_cast<double>(sorted.size())));
   const double bar = sorted[std::min(teaching, sorted.size() - 1)];
   values_.clear();
+  returns_.clear();
   for (std::size_t e = 0; e < costs.size(); ++e) {
-    values_.insert(values_.end(), static_cast<std::size_t>(rollout.episodes[e].steps),
-                   std::max(0.0, bar - costs[e]));
+    const auto steps = static_cast<std::size_t>(rollout.episodes[e].steps);
+    values_.insert(values_.end(), steps, std::max(0.0, bar - costs[e]));
+    returns_.insert(returns_.end(), steps, -costs[e]);
   }
 }
 

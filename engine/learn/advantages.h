@@ -20,6 +20,8 @@ class Advantages {
 
   /// One for every decision of every episode, in their order. Valid until the next call.
   const std::vector<double>& of(const Rollout& rollout);
+  /// The returns of the last call, without a baseline, in the same order.
+  [[nodiscard]] const std::vector<double>& returns() const { return returns_; }
 
  private:
   /// Sums of returns over the samples of an update that began alike.
@@ -41,7 +43,7 @@ class Advantages {
   std::deque<std::vector<Sums>> past_;
   double average_;  ///< cost of the samples of updates before
   std::int64_t updates_ = 0;
-  std::vector<double> values_;
+  std::vector<double> values_, returns_;
 };
 
 }  // namespace berth

@@ -121,4 +121,34 @@ void check_update(const UpdateOptions& options) {
   require("entropy_weight", options.entropy_weight, /*negative=*/true);
 }
 
+bool changes_weights(std::span<const double> advantages, const UpdateOptions& options) {
+  if (options.learning_rate == 0) return false;
+  return options.entropy_weight != 0 ||
+         std::any_of(advantages.begin(), advantages.end(), [](double value) { return value != 0; });
+}
+
+bool tells_apart(const Rollout& rollout, std::span<const double> returns) {
+  check_advantages(rollout, returns);
+  const auto objective_us = [](const Rollout::Episode& episode) {
+    return episode.evaluations[static_cast<std::size_t>(episode.steps)].objective_us;
+  };
+  bool objectives_differ = false;
+  std::size_t first = 0;  // episode of its problem
+  std::span<const double> of_first;
+  for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
+    const Rollout::Episode& episode = rollout.episodes[e];
+    const std::span<const double> own = returns.first(episode.entropy.size());
+    returns = returns.subspan(own.size());
+    if (e == 0 || episode.problem != rollout.episodes[first].problem) {
+      first = e;
+      of_first = own;
+      continue;
+    }
+    if (!std::equal(own.begin(), own.end(), of_first.begin(), of_first.end())) return true;
+    objectives_differ =
+        objectives_differ || objective_us(episode) != objective_us(rollout.episodes[first]);
+  }
+  return !objectives_differ;
+}
+
 }  // namespace berth

@@ -60,12 +60,15 @@ std::vector<Start> plain_starts(Evaluator& evaluator) {
   return starts;
 }
 
+/// Entropy of a decision, in nats, below which no other is drawn in millions of them.
+constexpr double kCertain = 1e-6;
+
 /// Whether the policy is certain of every decision, so that no gradient tells it of another.
 bool certain(const Rollout& rollout) {
   bool decided = false;
   for (const Rollout::Episode& episode : rollout.episodes) {
     for (const double entropy : episode.entropy) {
-      if (entropy != 0) return false;
+      if (entropy >= kCertain) return false;
       decided = true;
     }
   }
@@ -170,6 +173,12 @@ class Refinement {
     if (updates_ > 0 && always_certain_) {
       notes.push_back(cat("nothing was learned: in all of ", updates_,
                           " updates the policy was certain of every decision"));
+    }
+    if (updates_ > 0 && always_flat_) {
+      notes.push_back(
+          cat("nothing was learned: in all of ", updates_,
+              " updates placements of different runtimes got the same rewards; a reward "
+              "of the runtime's logarithm (reward=log) tells them apart"));
     }
     return notes;
   }
@@ -294,11 +303,13 @@ class Refinement {
       samples_s = std::max(samples_s, takes_samples_s);
       from = {};
       berth::take(from, rollout_);
+      const std::vector<double>& values = advantages.of(rollout_);
+      always_flat_ = always_flat_ && !tells_apart(rollout_, advantages.returns());
       UpdateOptions update;
       update.learning_rate = options_.learning_rate * (0.1 + 0.9 * left);
       update.entropy_weight = options_.entropy * left;
       update.max_norm = options_.max_norm;
-      policy_.update(rollout_, advantages.of(rollout_), update);
+      policy_.update(rollout_, values, update);
       slowest_s = std::max(slowest_s, seconds_since(sampled));
     }
   }
@@ -320,6 +331,7 @@ class Refinement {
   Rollout rollout_;
   std::int64_t updates_ = 0;
   bool always_certain_ = true;  ///< in all updates
+  bool always_flat_ = true;     ///< in all updates the reward told no episodes apart
 };
 
 /// One that was given may be finer than the groups, and stays so where it fits.
@@ -445,6 +457,13 @@ PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
                     const RefineOptions& options) {
   const GroupId count = evaluator.problem().groups().count();
   const Course course(options, context, Course::Clock::now());
+  if (course.learns() && options.baseline == RefineOptions::Baseline::best && options.samples < 2) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat("policy '", policy.name(),
+            "': with samples=1 no sample has a next best, by which baseline=best teaches; give "
+            "samples=2 or more, or baseline=average"));
+  }
   const auto start = [&] {
     if (options.groups == 0 || count <= options.groups) {
       return repaired(policy, evaluator, context, options, course);

@@ -81,7 +81,8 @@ class DopplerPolicy final : public learning::NetworkPolicy {
   UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
                      std::span<const double> advantages, double entropy_weight) override;
   /// Imitation.
-  bool begin(std::span<Evaluator* const> evaluators, const std::function<void()>& check) override;
+  std::int64_t begin(std::span<Evaluator* const> evaluators,
+                     const std::function<void()>& check) override;
 
  private:
   struct View : ProblemView {
@@ -123,8 +124,8 @@ std::unique_ptr<learning::Network> DopplerPolicy::make_network(const learning::F
       static_cast<std::uint64_t>(options().integer("init_seed")));
 }
 
-bool DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
-                          const std::function<void()>& check) {
+std::int64_t DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
+                                  const std::function<void()>& check) {
   Random random(static_cast<std::uint64_t>(options().integer("init_seed")));
   EpisodeOptions how;
   how.teacher = true;
@@ -164,7 +165,7 @@ bool DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
     }
     static_cast<void>(network()->step(kLessonRate, kLessonNorm));
   }
-  return options().integer("imitation") > 0;
+  return options().integer("imitation");
 }
 
 void DopplerPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,

@@ -69,7 +69,7 @@ const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* 
     std::string why = start_from_weights(facts);
     if (network_ == nullptr) {
       network_ = make_network(facts);
-      untaught_ = std::move(why);
+      unserved_ = std::move(why);
       facts_ = std::move(facts);
       fresh_ = true;
     }
@@ -80,16 +80,16 @@ const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* 
 
 std::string NetworkPolicy::start_from_weights(const Facts& facts) {
   std::filesystem::path file = options_.text("weights");
-  if (file == "none") return "by weights=none";
+  if (file == "none") return {};
   const bool shipped = file.empty();
   if (shipped) file = shipped_weights(settings_.name);
-  if (file.empty()) return cat("as none come with '", settings_.name, "'");
+  if (file.empty()) return {};
   Checkpoint checkpoint = load_checkpoint(file);
   // Weights that come with Berth serve the options they were trained with; others start afresh.
   if (shipped) {
     const std::string other = differences(checkpoint.options, shape_and(facts));
     if (!other.empty()) {
-      return cat("as those that come with '", settings_.name, "' are for ", other);
+      return cat("the weights that come with '", settings_.name, "' are for ", other);
     }
   }
   checkpoint.tensors = without_optimiser(std::move(checkpoint.tensors));
@@ -136,10 +136,7 @@ void NetworkPolicy::take(const std::filesystem::path& file, Checkpoint checkpoin
   }
   network_ = std::move(network);
   facts_ = std::move(facts);
-  fresh_ = false;
-  untaught_.clear();
-  began_with_ = kind;
-  began_at_ = updates_;
+  begin_with(kind);
   network_changed();
 }
 
@@ -163,7 +160,7 @@ UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const doubl
   UpdateReport report = accumulate(rollout, advantages, options);
   report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
   ++updates_;
-  untaught_.clear();
+  if (changes_weights(advantages, options)) ++changes_;
   return report;
 }
 
@@ -185,7 +182,7 @@ double NetworkPolicy::step(std::span<const float> gradient, const UpdateOptions&
   network_->set_gradient(gradient);
   const double norm = network_->step(options.learning_rate, options.max_norm);
   ++updates_;
-  untaught_.clear();
+  if (options.learning_rate != 0 && norm != 0) ++changes_;
   return norm;
 }
 
@@ -196,7 +193,7 @@ void NetworkPolicy::prepare(std::span<Evaluator* const> evaluators) {
 void NetworkPolicy::meet(std::span<Evaluator* const> evaluators,
                          const std::function<void()>& check) {
   static_cast<void>(network_for(evaluators));
-  if (fresh_ && begin(evaluators, check)) untaught_.clear();
+  if (fresh_) changes_ += begin(evaluators, check);
   fresh_ = false;
 }
 
@@ -213,10 +210,15 @@ std::vector<float> NetworkPolicy::weights() const {
 void NetworkPolicy::set_weights(std::span<const float> weights) {
   check_values(weights, "weights");
   network_->set_weights(weights);
+  ++updates_;
+  begin_with(Weights::given);
+}
+
+void NetworkPolicy::begin_with(Weights kind) {
   fresh_ = false;
-  began_with_ = Weights::given;
-  began_at_ = ++updates_;
-  untaught_.clear();
+  unserved_.clear();
+  began_with_ = kind;
+  changes_ = 0;
 }
 
 void NetworkPolicy::check_values(std::span<const float> values, const char* what) const {
@@ -244,10 +246,9 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
   read_training(options_, how);
   PolicyAnswer answer = refine(*this, evaluator, context, how);
   answer.learned->weights = began_with_;
-  answer.learned->updates = updates_ - began_at_;
-  if (!untaught_.empty()) {
-    answer.notes.insert(answer.notes.begin(),
-                        cat("the weights are fresh, ", untaught_, ": nothing was learned"));
+  answer.learned->updates = changes_;
+  if (!unserved_.empty() && changes_ == 0) {
+    answer.notes.insert(answer.notes.begin(), unserved_);
   }
   return answer;
 }

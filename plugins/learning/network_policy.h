@@ -131,9 +131,9 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   virtual UpdateReport learn(const Tape& tape, const Rollout& rollout,
                              std::span<const double> advantages, double entropy_weight) = 0;
   /// Fresh weights meet their first problems, before anything is sampled: what is learned without a
-  /// measurement is learned here. `check` may throw to end it. Returns whether anything was.
-  virtual bool begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {
-    return false;
+  /// measurement is learned here. `check` may throw to end it. Returns the number of updates.
+  virtual std::int64_t begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {
+    return 0;
   }
   /// network_for, and `begin` where it has not been. Policies that have one call this in `rollout`.
   void meet(std::span<Evaluator* const> evaluators, const std::function<void()>& check);
@@ -160,7 +160,9 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
   /// Takes weights of this kind. Throws what load throws.
   void take(const std::filesystem::path& file, Checkpoint checkpoint, Weights kind);
-  /// Takes the option `weights`, or what comes with Berth where it fits. Returns why there is neither.
+  /// The weights are of this kind from now on.
+  void begin_with(Weights kind);
+  /// Takes the option `weights`, or what comes with Berth where it fits. Returns why it does not.
   std::string start_from_weights(const Facts& facts);
 
   Options options_;
@@ -170,9 +172,9 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   std::shared_ptr<Network> network_;          ///< made when the first problems are known
   std::int64_t updates_ = 0;                  ///< of whatever network
   bool fresh_ = false;                        ///< nothing has begun with the network
-  std::string untaught_;                      ///< why its weights are random; empty = they are not
+  std::string unserved_;                      ///< why the weights that come with it are not taken
   Weights began_with_ = Weights::fresh;
-  std::int64_t began_at_ = 0;  ///< updates_ by then
+  std::int64_t changes_ = 0;  ///< updates since then that changed the weights
 };
 
 }  // namespace berth::learning

@@ -170,7 +170,8 @@ end
 -- gradients; Petersen et al., ICLR 2021): where one good sample is all one needs. For episodes of one
 -- decision.
 --   ARGS    options  table, all optional:
---             share  of the episodes that teach, above 0 and below 1, default 0.1; at least the best one does
+--             share  of the episodes that teach, above 0 and below 1, default 0.1; at least the best one does, where there
+--                    are two: one alone has nothing to exceed
 function baselines.quantile(options)
   local share = known.check("baselines.quantile", options, { "share" }).share or 0.1
   require_number("baselines.quantile", "share", share, "above 0 and below 1",

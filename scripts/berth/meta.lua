@@ -1251,6 +1251,13 @@ function rollout:best_evaluation(episode, result) end
 ---@return berth.Evaluation
 function rollout:last(episode) end
 
+---Whether returns, the sums of rewards from a decision on, teach anything: false where episodes of a problem that ended
+---with different objectives have the same ones, as under a reward with a clamp that all of them exceed, and no problem's
+---episodes differ.
+---@param returns number[] one entry for every decision of every episode, in order
+---@return boolean
+function rollout:tells_apart(returns) end
+
 ---Entropy of the policy's distribution at a decision, in nats. What `epsilon` mixes into the draws is not counted.
 ---@param episode integer
 ---@param step integer 1 .. steps

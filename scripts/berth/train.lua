@@ -53,11 +53,17 @@ function train.episodes(given)
   -- For all problems and not for those of the first update: a network knows what it was made for. Weights of
   -- a checkpoint are there already.
   of.policy:prepare(of.problems)
-  local state, stopped = training.state, false
+  local state, stopped, taught = training.state, false, false
   while state.update < of.count and not stopped do
     state.update = state.update + 1
-    course.after_update(training, update_once(training))
+    local record = update_once(training)
+    taught = taught or record.signal ~= nil
+    course.after_update(training, record)
     stopped = of.should_stop() or berth.should_stop()
+  end
+  if not taught and not state.told_alike and state.update > training.first then
+    io.stderr:write(("train: note: nothing was learned: no episode of %d updates got more or less than its baseline; give more "
+      .. "samples, or another reward or baseline\n"):format(state.update - training.first))
   end
   return course.conclude(training, stopped)
 end

@@ -417,6 +417,9 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
     call->callbacks.rethrow();
   }
   if (result.learned) {
+    if (result.learned->weights == Weights::fresh && result.learned->updates == 0) {
+      result.notes.insert(result.notes.begin(), "the weights are fresh: nothing was learned");
+    }
     if (const std::string whose = result.learned->text(); !whose.empty()) {
       result.notes.push_back("this placement is " + whose);
     }

@@ -185,6 +185,11 @@ int last(Call& call) {
   return 2;
 }
 
+int differing(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  return call.boolean(tells_apart(self->rollout, call.argument(1, "returns").numbers()));
+}
+
 std::size_t decision_of(const Call& call, const Rollout::Episode& episode) {
   return static_cast<std::size_t>(call.argument(2, "step").id(episode.steps));
 }
@@ -209,6 +214,7 @@ constexpr Binding kMethods[] = {
     {"rollout:entropy", &decision_getter<&Rollout::Episode::entropy>},
     {"rollout:log_probability", &decision_getter<&Rollout::Episode::log_probability>},
     {"rollout:best_evaluation", &best_evaluation},
+    {"rollout:tells_apart", &differing},
 };
 
 }  // namespace

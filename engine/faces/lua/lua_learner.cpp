@@ -261,7 +261,7 @@ PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context
   if (learns().whole != nullptr) how.starts = RefineOptions::Starts::none;
   PolicyAnswer answer = refine(*this, evaluator, context, how);
   answer.learned->weights = began_with_;
-  answer.learned->updates = updates_ - began_at_;
+  answer.learned->updates = changes_;
   return answer;
 }
 
@@ -286,7 +286,8 @@ std::string LuaLearner::load(const std::filesystem::path& file) {
     if (value.present()) text = value.text();
   });
   began_with_ = Weights::file;
-  began_at_ = ++updates_;
+  ++updates_;
+  changes_ = 0;
   return text;
 }
 

@@ -133,7 +133,7 @@ class LuaLearner final : public LearnedPolicy, public DistributedLearner {
   std::shared_ptr<const Reference> agent_;
   std::int64_t updates_ = 0;  ///< of the agent's weights
   Weights began_with_ = Weights::fresh;
-  std::int64_t began_at_ = 0;  ///< updates_ by then
+  std::int64_t changes_ = 0;  ///< updates since then that changed the weights
 };
 
 }  // namespace berth::lua

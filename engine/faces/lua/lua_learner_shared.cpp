@@ -81,6 +81,7 @@ UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> 
     report = report_of(L, kReport);
   });
   ++updates_;
+  if (changes_weights(advantages, options)) ++changes_;
   return report;
 }
 
@@ -111,6 +112,7 @@ UpdateReport LuaLearner::learn(const Reference& packed, const Reference& problem
     report = report_of(L, kReport);
   });
   ++updates_;
+  ++changes_;
   return report;
 }
 
@@ -177,7 +179,8 @@ void LuaLearner::set_weights(std::span<const float> weights) {
     protected_call(L, 2, 0, "set_weights");
   });
   began_with_ = Weights::given;
-  began_at_ = ++updates_;
+  ++updates_;
+  changes_ = 0;
 }
 
 UpdateReport LuaLearner::gradient(const Rollout& rollout, std::span<const double> advantages,
@@ -207,6 +210,7 @@ double LuaLearner::step(std::span<const float> gradient, const UpdateOptions& op
     norm = Value(L, lua_gettop(L), "`step`: the norm", /*argument=*/0).number();
   });
   ++updates_;
+  if (options.learning_rate != 0 && norm != 0) ++changes_;
   return norm;
 }
 

@@ -87,7 +87,7 @@ struct LearnedAnswer {
   Placement start = {};
   std::string start_name = {};          ///< "list scheduling", for messages
   std::optional<Weights> weights = {};  ///< none = the policy does not say
-  std::int64_t updates = 0;             ///< of the weights since then
+  std::int64_t updates = 0;             ///< that changed the weights since then
 };
 
 /// The answer of a policy.

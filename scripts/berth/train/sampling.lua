@@ -44,25 +44,13 @@ local function energies(out, starts)
   return apart, all
 end
 
--- False where episodes of different runtimes have the same returns, as under a clamp that all of them exceed.
-local function tells_apart(returns, runtimes)
-  local differ = false
-  for e = 2, #returns do
-    differ = differ or runtimes[e] ~= runtimes[1]
-    for t = 1, #returns[e] do
-      if returns[e][t] ~= returns[1][t] then return true end
-    end
-  end
-  return not differ
-end
-
--- Says so once in a training.
-local function check_reward(state, returns, runtimes)
-  if state.told_alike or tells_apart(returns, runtimes) then return end
+-- Says once in a training that episodes of different runtimes are not told apart.
+local function check_told_apart(state, rollout, returns, runtimes)
+  if state.told_alike or rollout:tells_apart(returns) then return end
   state.told_alike = true
   io.stderr:write(("train: note: update %d teaches nothing: %d episodes with steps of %.6g to %.6g ms got the same "
     .. "rewards; give a reward that tells them apart, such as rewards.improvement { log = true }\n"):format(
-    state.update, #returns, math.min(unpack(runtimes)) / 1e3, math.max(unpack(runtimes)) / 1e3))
+    state.update, #runtimes, math.min(unpack(runtimes)) / 1e3, math.max(unpack(runtimes)) / 1e3))
 end
 
 -- A baseline that forgets an episode, or divides by 0, would teach nonsense without a word.
@@ -170,10 +158,10 @@ function sampling.sample(options, state, memories, reward, rates, seed)
   local episodes = #indices * options.samples
   local record = { update = state.update, runtime_us = 0, fits = 0, reward = 0, episodes = episodes,
     measured = 0 }
-  local advantages, count, found = {}, 0, {}
+  local advantages, all_returns, count, found, runtimes = {}, {}, 0, {}, {}
   local apart, energy = 0, 0
   for k, i in ipairs(indices) do
-    local returns, out, heard = {}, {}, { returns = {}, out = {}, starts = {}, runtimes = {} }
+    local returns, out, heard = {}, {}, { returns = {}, out = {}, starts = {} }
     local best, best_placement = nil, nil
     for s = 1, options.samples do
       local e = (k - 1) * options.samples + s
@@ -186,7 +174,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
         heard.starts[#heard.starts + 1] = rollout:start(e)
-        heard.runtimes[#heard.runtimes + 1] = last.objective_us
+        runtimes[#runtimes + 1] = last.objective_us
       end
       -- Tables are made only for what may be kept.
       local kept_is_best = not options.score and options.initial ~= "none"
@@ -200,7 +188,6 @@ function sampling.sample(options, state, memories, reward, rates, seed)
     memories[i].note(best_placement, best)
     found[i] = { placement = best_placement, evaluation = best }
     if #heard.returns > 0 then
-      check_reward(state, heard.returns, heard.runtimes)
       memories[i].baseline.advantages(heard.returns, heard.out, heard.starts)
       check_advantages(heard.out, heard.returns)
       local own_apart, own = energies(heard.out, heard.starts)
@@ -209,10 +196,11 @@ function sampling.sample(options, state, memories, reward, rates, seed)
     for s = 1, options.samples do
       for t = 1, #returns[s] do
         count = count + 1
-        advantages[count] = out[s][t] or 0
+        advantages[count], all_returns[count] = out[s][t] or 0, returns[s][t]
       end
     end
   end
+  if #runtimes == episodes then check_told_apart(state, rollout, all_returns, runtimes) end
   for _, name in ipairs { "runtime_us", "fits", "reward" } do record[name] = record[name] / episodes end
   record.signal = energy > 0 and apart / energy or nil
   record.entropy_weight = rates.entropy_weight(state.update)

@@ -11,6 +11,7 @@
 
 #include "berth/outcome.h"
 #include "berth/sdk/learning.h"
+#include "berth/support/text.h"
 #include "plugins/small_problem.h"
 #include "support/constrained_chain.h"
 #include "support/expect_error.h"
@@ -246,8 +247,63 @@ TEST_CASE("a policy that is certain of every decision learns nothing, and a note
   };
   REQUIRE(notes(0, 3).size() == 1);
   CHECK(notes(0, 3).front().find("all of 3 updates") != std::string::npos);
-  CHECK(notes(1e-30, 3).empty());
+  CHECK(notes(1e-7, 3).size() == 1);
+  CHECK(notes(1e-3, 3).empty());
   CHECK(notes(0, 0).empty());
+}
+
+TEST_CASE("a reward that tells no placements apart teaches nothing, and a note says so") {
+  const auto evaluator =
+      make_simulation_evaluator(small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}}, {}), 1);
+  using Baseline = RefineOptions::Baseline;
+  const auto note = [&](std::vector<double> seconds, Baseline baseline,
+                        RefineOptions::Reward reward = RefineOptions::Reward::seconds) {
+    Noting policy(std::move(seconds));
+    policy.options.updates = 3;
+    policy.options.reward = reward;
+    policy.options.baseline = baseline;
+    return join(policy.place(*evaluator, {}).notes);
+  };
+  for (const Baseline baseline : {Baseline::steps, Baseline::average, Baseline::best}) {
+    CHECK(note({20, 30}, baseline)
+              .find("nothing was learned: in all of 3 updates placements of "
+                    "different runtimes got the same rewards") == 0);
+    CHECK(note({2, 3}, baseline).empty());
+    CHECK(note({20, 20}, baseline).empty());
+    CHECK(note({20, 30}, baseline, RefineOptions::Reward::log).empty());
+  }
+}
+
+TEST_CASE("best: one sample has nothing to be compared with, and is refused") {
+  const auto evaluator =
+      make_simulation_evaluator(small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}}, {}), 1);
+  Noting policy({1, 2});
+  policy.options.samples = 1;
+  policy.options.baseline = RefineOptions::Baseline::best;
+  static_cast<void>(policy.place(*evaluator, {}));  // nothing is learned, as nobody asked for it
+  policy.options.updates = 3;
+  expect_error(ErrorCode::invalid_argument, {"samples=1", "samples=2 or more"},
+               [&] { static_cast<void>(policy.place(*evaluator, {})); });
+}
+
+TEST_CASE("episodes are told apart within their problem") {
+  Rollout rollout;
+  const auto told = [&](std::vector<double> objectives, std::vector<double> advantages) {
+    rollout.episodes.assign(objectives.size(), {});
+    for (std::size_t e = 0; e < objectives.size(); ++e) {
+      Rollout::Episode& episode = rollout.episodes[e];
+      episode.problem = e / 2;
+      episode.steps = 1;
+      episode.evaluations.resize(2);
+      episode.evaluations[1].objective_us = objectives[e];
+      episode.entropy = {0};
+    }
+    return tells_apart(rollout, advantages);
+  };
+  CHECK_FALSE(told({1, 2, 3, 3}, {0, 0, 4, 4}));
+  CHECK(told({1, 2, 3, 3}, {0, 1, 4, 4}));
+  CHECK(told({1, 1, 3, 3}, {0, 0, 4, 4}));  // nothing differs
+  CHECK(told({1}, {0}));
 }
 
 TEST_CASE(

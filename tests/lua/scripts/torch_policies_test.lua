@@ -301,8 +301,14 @@ check.test("a policy that learns takes the options of those in C++", function()
   end
   -- Of more groups than that it makes coarser ones, and says so.
   local _, coarse = place { groups = 2 }
-  check.equal(coarse.notes[1], "4 groups were placed as 2")
-  check.equal(select(2, place { starts = "none" }).notes, {})
+  -- Fresh weights have a note, as those of policies in C++ have.
+  local fresh = "the weights are fresh: nothing was learned"
+  check.equal({ coarse.notes[1], coarse.notes[2] }, { fresh, "4 groups were placed as 2" })
+  check.equal(select(2, place { starts = "none" }).notes, { fresh })
+  local policy = berth.policy "table_learner"
+  train.episodes { policy = policy, problems = { problem }, count = 1, samples = 2 }
+  local _, taught = policy:place(problem)
+  check.equal(table.concat(taught.notes):find(fresh, 1, true), nil)
   -- Updates on the very graph, which this one counts.
   local learned = place { episodes = 3, samples = 2 }
   learned:save(folder .. "/learned", "after three")

@@ -687,6 +687,27 @@ check.test("rewards that tell no episodes apart are told, once", function()
     .. "same rewards; give" ~= nil, true)
 end)
 
+check.test("a training of single samples that are compared with each other says that it learned nothing", function()
+  local stderr, said = io.stderr, {}
+  io.stderr = { write = function(_, text) said[#said + 1] = text end }
+  local function run(samples)
+    train.episodes(options { samples = samples, initial = "random", baseline = function()
+      local best = baselines.quantile()
+      return { state = best.state, restore = best.restore, advantages = function(returns, out)
+        best.advantages(returns, out)
+        for e = 1, #out do
+          for t = 2, #returns[e] do out[e][t] = 0 end
+        end
+      end }
+    end })
+  end
+  local fine = pcall(run, 1)
+  fine = fine and pcall(run, 4)
+  io.stderr = stderr
+  check.equal({ fine, #said }, { true, 1 })
+  check.equal(said[1]:find("train: note: nothing was learned: no episode of 6 updates got more or less", 1, true), 1)
+end)
+
 check.test("the curve is a table", function()
   local path = folder .. "/curve.csv"
   train.episodes(options { count = 2, csv = path, evaluate_every = 2 })

@@ -15,6 +15,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/sdk/learning.h"
+#include "berth/support/text.h"
 #include "learning/parameters.h"
 #include "plugins/learning/learned.h"
 #include "support/expect_error.h"
@@ -132,14 +133,22 @@ TEST_CASE("learned policies: a placement by fresh weights says so") {
   Engine engine({test::plugin_folder()});
   const auto evaluator = random_parts(4).evaluator();
   const auto placed = [&](Policy& policy) {
-    const std::vector<std::string> notes = policy.place(*evaluator, {}).notes;
+    const std::vector<std::string> notes = place(policy, *evaluator, {}, kInfinity).notes;
     return notes.empty() ? std::string() : notes[0];
   };
   for (const char* name : kPolicies) {
     CAPTURE(std::string(name));
     const auto policy = make(name);
-    CHECK(placed(*policy) == "the weights are fresh, by weights=none: nothing was learned");
-    const Rollout rollout = sampled(*policy, *evaluator);
+    CHECK(placed(*policy) == "the weights are fresh: nothing was learned");
+    // Updates without a signal leave them so.
+    Rollout rollout = sampled(*policy, *evaluator);
+    learned(*policy).update(rollout, advantages_of(rollout, 0), {});
+    rollout = sampled(*policy, *evaluator);
+    learned(*policy).update(rollout, advantages_of(rollout, 1), {.learning_rate = 0});
+    std::vector<float> gradient(static_cast<std::size_t>(learned(*policy).parameter_count()));
+    static_cast<void>(distributed(*policy).step(gradient, {}));
+    CHECK(placed(*policy) == "the weights are fresh: nothing was learned");
+    rollout = sampled(*policy, *evaluator);
     learned(*policy).update(rollout, advantages_of(rollout, 1), {});
     CHECK(placed(*policy).find("fresh") == std::string::npos);
   }
@@ -147,11 +156,13 @@ TEST_CASE("learned policies: a placement by fresh weights says so") {
     return placed(*engine.make_policy(name, options));
   };
   CHECK(note("placeto", {}).find("fresh") == std::string::npos);
-  CHECK(note("placeto", {{"rounds", std::int64_t{10}}}) ==
-        "the weights are fresh, as those that come with 'placeto' are for rounds=8: nothing was "
-        "learned");
+  const auto other = engine.make_policy("placeto", {{"rounds", std::int64_t{10}}});
+  CHECK(
+      join(place(*other, *evaluator, {}, kInfinity).notes)
+          .find("the weights are fresh: nothing was learned, the weights that come with 'placeto' "
+                "are for rounds=8") == 0);
   CHECK(note("seq2seq", {{"hidden", std::int64_t{32}}}) ==
-        "the weights are fresh, as none come with 'seq2seq': nothing was learned");
+        "the weights are fresh: nothing was learned");
   // It imitates, which is learning.
   CHECK(note("doppler", {{"hidden", std::int64_t{32}}}).find("fresh") == std::string::npos);
 }
@@ -161,8 +172,7 @@ TEST_CASE("learned policies: an answer tells the weights it is by, and their upd
   const auto evaluator = random_parts(4).evaluator();
   const test::TemporaryFolder folder;
   const auto weights = [&](Policy& policy) {
-    constexpr double kNoBudget = std::numeric_limits<double>::infinity();
-    return place(policy, *evaluator, {}, kNoBudget).learned.value().weights_text();
+    return place(policy, *evaluator, {}, kInfinity).learned.value().weights_text();
   };
   for (const char* name : kPolicies) {
     CAPTURE(std::string(name));

@@ -171,6 +171,15 @@ BERTH_EXPORT void check_advantages(const Rollout& rollout, std::span<const doubl
 /// Throws Error(invalid_argument) for options of an update that make no sense.
 BERTH_EXPORT void check_update(const UpdateOptions& options);
 
+/// Whether an update changes fresh weights: it has a rate, and an advantage or the entropy to follow.
+[[nodiscard]] BERTH_EXPORT bool changes_weights(std::span<const double> advantages,
+                                                const UpdateOptions& options);
+/// False where episodes of a problem that ended with different objectives have the same returns, as under a
+/// reward with a clamp that all of them exceed, and no problem's episodes differ: that teaches nothing.
+/// `returns` has one entry for every decision of every episode, in order; throws as check_advantages.
+[[nodiscard]] BERTH_EXPORT bool tells_apart(const Rollout& rollout,
+                                            std::span<const double> returns);
+
 /// How a learned policy places one problem.
 struct RefineOptions {
   GroupId groups = 0;  ///< coarsened to so many where the problem has more; 0 = never
@@ -203,7 +212,8 @@ struct RefineOptions {
   /// the return is what the last placement saves against a moving average of such costs, which begins
   /// with that of a failure. `best`: of an update's samples the best tenth alone teach, at least one,
   /// by what their last placements save against that of the next best (risk-seeking policy gradients;
-  /// Petersen et al., ICLR 2021).
+  /// Petersen et al., ICLR 2021); refine throws Error(invalid_argument) for updates with one sample, which has
+  /// no next best.
   enum class Baseline { steps, average, best };
   Baseline baseline = Baseline::steps;
   /// Discount per step. Less than 1 spares a decision the noise of those long after it.
