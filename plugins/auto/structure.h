@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/problem.h"
+#include "common/weight_layers.h"
 
 namespace berth::policies::auto_policy {
 
@@ -17,11 +18,6 @@ using Colours = std::vector<std::uint64_t>;
 /// "The reduction of a graph to canonical form", 1968). The further they look the fewer are alike; the
 /// layers of a stack are told from each other by how far they are from its ends.
 [[nodiscard]] std::vector<Colours> colours_of(const Problem& problem);
-
-/// Layers: ops that read or change the same weights, in any step of a loop and in both directions,
-/// with their surroundings. Cycles lead through such layers, so that coarsening never finds them. Null where there
-/// are fewer than two.
-[[nodiscard]] std::shared_ptr<const Groups> layers_of(const Problem& problem);
 
 struct Structure {
   std::vector<Colours> colours;

@@ -13,6 +13,7 @@
 #include "berth/support/disjoint_sets.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "common/weight_layers.h"
 
 namespace berth::policies::stages {
 namespace {
@@ -76,7 +77,10 @@ Chain::Chain(const Problem& problem) : problem_(problem), classes_(problem.fines
     join_classes();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    units_ = units_of_groups(problem.groups());
+    for (std::vector<OpId>& layer : layers_in_turn(problem)) {
+      units_.emplace_back().ops = std::move(layer);
+    }
+    if (units_.empty()) units_ = units_of_groups(problem.groups());
   }
   const DeviceId devices = problem.cluster().device_count();
   std::vector<double> fastest(at(classes_->count()), kCannotRun);

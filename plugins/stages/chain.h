@@ -30,8 +30,9 @@ struct Plan {
   std::vector<int> hosted;  ///< by device: of how many of its first units the experts are on a host
 };
 
-/// The units of a problem: the network's blocks (blocks.h), joined where constraints co-locate them; the
-/// problem's groups where the graph names no modules.
+/// The units of a problem: the network's blocks (blocks.h), joined where constraints co-locate them. Where
+/// the graph names no modules, the layers that a step comes back to (weight_layers.h), or else the
+/// problem's groups.
 class Chain {
  public:
   explicit Chain(const Problem& problem);

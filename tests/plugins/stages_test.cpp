@@ -11,6 +11,8 @@
 #include "berth/evaluator.h"
 #include "berth/sdk/random.h"
 #include "berth/simplicity.h"
+#include "plugins/small_problem.h"
+#include "stages/chain.h"
 #include "stages/exchanges.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
@@ -383,6 +385,45 @@ TEST_CASE("stages works on groups where nothing has the name of a module") {
   for (const char* policy : {"fill", "stages"}) {
     CAPTURE(policy);
     CHECK(counts(*problem, placed(problem, policy)) == std::vector<int>{4, 2});
+  }
+}
+
+TEST_CASE("a training step that names no modules is cut between the layers that it comes back to") {
+  // Ops of a layer: weights, forward, backward, update. The last layer's have the first ids.
+  constexpr int kLayers = 6;
+  const auto id = [](int layer, int what) {
+    return static_cast<OpId>(4 * (kLayers - 1 - layer) + what);
+  };
+  std::vector<SmallOp> ops;
+  for (int i = 0; i < kLayers; ++i) {
+    for (const SmallOp& op : {SmallOp{{1}, 1000}, {{10}}, {{20}}, {{1}}}) ops.push_back(op);
+  }
+  std::vector<SmallEdge> edges;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    edges.push_back({id(layer, 0), id(layer, 1), 1000});
+    edges.push_back({id(layer, 0), id(layer, 2), 1000});
+    edges.push_back({id(layer, 2), id(layer, 3), 1000});
+    if (layer + 1 == kLayers) {
+      edges.push_back({id(layer, 1), id(layer, 2), 5});
+    } else {
+      edges.push_back({id(layer, 1), id(layer + 1, 1), 5});
+      edges.push_back({id(layer + 1, 2), id(layer, 2), 5});
+    }
+  }
+  const auto problem = small_problem({{"a", "x", 10000}, {"b", "x", 10000}}, ops, edges);
+  const policies::stages::Chain chain(*problem);
+  REQUIRE(chain.count() == kLayers);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    CHECK(chain[layer].ops ==
+          std::vector<OpId>{id(layer, 0), id(layer, 1), id(layer, 2), id(layer, 3)});
+    CHECK(chain[layer].param_bytes == 1000);
+  }
+  const Placement placement = placed(problem, "stages");
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (int what = 1; what < 4; ++what) {
+      CHECK(placement[static_cast<std::size_t>(id(layer, what))] ==
+            placement[static_cast<std::size_t>(id(layer, 0))]);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "plugins/small_problem.h"
 
 using namespace berth;
+using namespace berth::policies;
 using namespace berth::policies::auto_policy;
 using namespace berth::test;
 
