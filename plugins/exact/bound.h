@@ -15,7 +15,8 @@ class Bound {
  public:
   virtual ~Bound() = default;
 
-  /// Takes devices from `domains` that no completion below `limit_us` uses, and gives a lower bound
+  /// Takes devices from `domains` that no completion below `limit_us` uses, or none whose parameters
+  /// have room, and gives a lower bound
   /// of the objective over all feasible completions that are below the limit; infinity if there
   /// is none. What it says of a partial placement it says of every exchange of devices that are
   /// alike.

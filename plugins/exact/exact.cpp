@@ -17,6 +17,7 @@
 #include "berth/plugin.h"
 #include "berth/sdk/environment.h"
 #include "berth/sdk/repair.h"
+#include "berth/support/text.h"
 #include "exact/load_bound.h"
 #include "exact/local_search.h"
 #include "exact/model.h"
@@ -58,8 +59,17 @@ class ExactPolicy final : public Policy {
     }
     Incumbent best;
     PolicyAnswer answer = search(problem, evaluator, context, best);
-    answer.placement = best.placement.empty() ? any_feasible(problem, evaluator, context)
-                                              : problem.groups().expand(best.placement);
+    if (!best.placement.empty()) {
+      answer.placement = problem.groups().expand(best.placement);
+      return answer;
+    }
+    try {
+      answer.placement = any_feasible(problem, evaluator, context);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible) throw;
+      throw Error(error.code(), cat("exact ", answer.notes.back(),
+                                    "; none of them fits, and others may: ", error.what()));
+    }
     return answer;
   }
 

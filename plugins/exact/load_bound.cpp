@@ -38,12 +38,10 @@ LoadBound::LoadBound(const ExactModel& model)
 
 double LoadBound::tighten(Domains& domains, double limit_us) {
   do {
+    if (!model_.keep_to_memory(domains)) return kNothing;
     load_fixed(domains);
     for (DeviceId device = 0; device < model_.devices(); ++device) {
       if (load_us_[at(device)] >= limit_us) return kNothing;
-      if (bytes_[at(device)] > model_.problem().memory_bytes(device)) {
-        return kNothing;
-      }
     }
   } while (narrow(domains, limit_us));
   for (const DeviceSet set : domains) {
@@ -57,12 +55,10 @@ double LoadBound::tighten(Domains& domains, double limit_us) {
 
 void LoadBound::load_fixed(const Domains& domains) {
   load_us_.assign(at(model_.devices()), 0);
-  bytes_.assign(at(model_.devices()), 0);
   for (GroupId group = 0; group < model_.groups(); ++group) {
     if (!is_fixed(domains[at(group)])) continue;
     const DeviceId device = first_device(domains[at(group)]);
     load_us_[at(device)] += model_.group_us(group, device);
-    bytes_[at(device)] += model_.param_bytes(group);
   }
   for (std::size_t i = 0; i < model_.tensors().size(); ++i) {
     load_tensor(model_.tensors()[i], i, domains);
@@ -125,9 +121,6 @@ bool LoadBound::narrow(Domains& domains, double limit_us) {
 
 bool LoadBound::fits(const Domains& domains, GroupId group, DeviceId device,
                      double limit_us) const {
-  if (bytes_[at(device)] + model_.param_bytes(group) > model_.problem().memory_bytes(device)) {
-    return false;
-  }
   double load_us = load_us_[at(device)] + model_.group_us(group, device);
   for (const std::size_t i : model_.tensors_at(group)) {
     const ExactModel::Tensor& tensor = model_.tensors()[i];

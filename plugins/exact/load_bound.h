@@ -12,7 +12,7 @@ namespace berth::policies::exact {
 ///
 /// fixed loads   what fixed groups compute, receive and send; a tensor that cannot have all its
 ///               readers with it is sent, over the fastest route left. A group leaves a device
-///               where the two together would reach the limit, or exceed the memory.
+///               where the two together would reach the limit.
 /// work          with a weight y per device (its speed), the largest load is at least the weighted
 ///               mean of all; what is not fixed adds, wherever it goes, no less than it would where
 ///               it adds least. A tensor to receive is shared out among those that may yet read it.
@@ -37,8 +37,7 @@ class LoadBound final : public Bound {
   [[nodiscard]] bool too_many(const Domains& domains, double limit_us);
 
   const ExactModel& model_;
-  std::vector<double> load_us_;      // by device
-  std::vector<std::int64_t> bytes_;  // by device
+  std::vector<double> load_us_;  // by device
   // Indexed by tensor whose producer is fixed: devices that receive it, readers that are not fixed,
   // and the cost of sending it so far.
   std::vector<DeviceSet> received_;

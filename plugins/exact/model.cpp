@@ -51,7 +51,10 @@ void ExactModel::cost_groups() {
       group_us_[at(kind) * all_.size() + group] += op_us_[at(kind) * at(graph.op_count()) + at(op)];
     }
   }
+  std::int64_t all_bytes = 0;
+  for (const std::int64_t bytes : param_bytes_) all_bytes = saturating_sum(all_bytes, bytes);
   for (DeviceId device = 0; device < devices(); ++device) {
+    memory_binds_ = memory_binds_ || problem_.memory_bytes(device) < all_bytes;
     double fastest_us = 0;
     double here_us = 0;
     for (GroupId group = 0; group < groups(); ++group) {
@@ -97,6 +100,39 @@ void ExactModel::order_along_paths() {
     if (quotient.out_edges(group).empty()) walk(group);
   }
   for (GroupId group = 0; group < groups(); ++group) walk(group);
+}
+
+bool ExactModel::keep_to_memory(Domains& domains) const {
+  if (!memory_binds_) return true;
+  std::vector<std::int64_t> room;
+  for (DeviceId device = 0; device < devices(); ++device) {
+    room.push_back(problem_.memory_bytes(device));
+  }
+  std::vector<bool> counted(all_.size(), false);
+  std::int64_t open_bytes = 0;
+  for (bool fixed_one = true; fixed_one;) {
+    fixed_one = false;
+    for (GroupId group = 0; group < groups(); ++group) {
+      if (counted[at(group)] || !is_fixed(domains[at(group)])) continue;
+      counted[at(group)] = true;
+      std::int64_t& left = room[at(first_device(domains[at(group)]))];
+      if (left != kNoLimit) left -= param_bytes(group);
+      if (left < 0) return false;
+    }
+    open_bytes = 0;
+    for (GroupId group = 0; group < groups(); ++group) {
+      if (counted[at(group)]) continue;
+      open_bytes = saturating_sum(open_bytes, param_bytes(group));
+      for_each_device(domains[at(group)], [&](DeviceId device) {
+        if (room[at(device)] < param_bytes(group)) domains[at(group)] &= ~only(device);
+      });
+      if (domains[at(group)] == 0) return false;
+      fixed_one = fixed_one || is_fixed(domains[at(group)]);
+    }
+  }
+  std::int64_t open_room = 0;
+  for (const std::int64_t left : room) open_room = saturating_sum(open_room, left);
+  return open_bytes <= open_room;
 }
 
 void ExactModel::collect_tensors() {

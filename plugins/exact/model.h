@@ -90,6 +90,9 @@ class ExactModel {
   [[nodiscard]] std::int64_t param_bytes(GroupId group) const noexcept {
     return param_bytes_[static_cast<std::size_t>(group)];
   }
+  /// Takes devices from groups whose parameters find no room there beside those of the groups that are
+  /// fixed. False if there is no completion with room for all.
+  [[nodiscard]] bool keep_to_memory(Domains& domains) const;
   /// How fast a device is beside the fastest kind, over all that it can run; 1 for the fastest.
   [[nodiscard]] double speed(DeviceId device) const noexcept {
     return speed_[static_cast<std::size_t>(device)];
@@ -152,6 +155,7 @@ class ExactModel {
   std::vector<double> op_us_, pause_us_;  // kind-major
   std::vector<double> group_us_;          // kind-major
   std::vector<std::int64_t> param_bytes_;
+  bool memory_binds_ = false;  // whether some device has no room for the parameters of all groups
   std::vector<double> speed_;
   std::vector<Tensor> tensors_;
   std::vector<std::vector<std::size_t>> tensors_at_;

@@ -39,6 +39,7 @@ double StepBound::tighten(Domains& domains, double limit_us) {
   bool changed = true;
   for (int round = 0; changed && round < kRounds; ++round) {
     changed = false;
+    if (!model_.keep_to_memory(domains)) return kNothing;
     compute_heads(domains);
     compute_tails(domains);
     bound_us = narrow_by_paths(domains, limit_us, changed);

@@ -318,3 +318,34 @@ TEST_CASE("exact: the search ends by itself where no bound above 0 can be proven
       small_problem({{"a", "x"}, {"b", "y", 15}}, std::vector<SmallOp>(5, {{1, 0}, 0}), edges);
   CHECK(check_optimal(problem));
 }
+
+TEST_CASE("exact: parameters without room end the search, whatever the objective") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    CAPTURE(static_cast<int>(objective));
+    const auto with_objective = [&](const std::shared_ptr<const Problem>& plain) {
+      ProblemOptions options = plain->options();
+      options.objective = objective;
+      return std::make_shared<const Problem>(plain->shared_graph(), plain->shared_cluster(),
+                                             plain->shared_costs(), plain->shared_groups(),
+                                             options);
+    };
+    // Two of them fit on no device, and there is one too many.
+    std::vector<SmallDevice> devices;
+    for (int i = 0; i < 9; ++i) devices.push_back({"d" + std::to_string(i), "x", 100});
+    std::vector<SmallEdge> edges;
+    for (OpId op = 1; op < 10; ++op) edges.push_back({op - 1, op, 1});
+    const auto none =
+        with_objective(small_problem(devices, std::vector<SmallOp>(10, {{1}, 51}), edges));
+    CHECK_THROWS_WITH_AS(static_cast<void>(exact(none, {{"nodes", std::int64_t{5000}}})),
+                         doctest::Contains("exact: no placement of the groups fits in memory"),
+                         Error);
+    // Six, which fill two devices but for what the one tensor between them takes, in one way.
+    std::vector<SmallOp> ops;
+    for (const std::int64_t bytes : {60, 50, 40, 30, 30, 30}) ops.push_back({{1}, bytes});
+    const auto filled =
+        with_objective(small_problem({{"a", "x", 122}, {"b", "x", 122}}, ops, {{0, 1, 1}}));
+    const PlaceResult found = exact(filled, {{"nodes", std::int64_t{100}}});
+    CHECK(found.evaluation.feasible);
+    CHECK(found.notes.at(0).find("proven optimal after") == 0);
+  }
+}
