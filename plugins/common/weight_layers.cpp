@@ -127,19 +127,21 @@ class LayerFinder {
   std::vector<std::int32_t> layer_of_;  // by unit
 };
 
-/// Whether tensors go back and forth between two of them.
+/// Whether tensors go back and forth between most layers and another: between a few they do around
+/// branches, too.
 bool comes_back(const Graph& graph, const Groups& layers) {
   std::set<std::pair<GroupId, GroupId>> seen;
+  std::vector<bool> both_ways(at(layers.count()), false);
   for (OpId op = 0; op < graph.op_count(); ++op) {
     for (const Edge& edge : graph.out_edges(op)) {
       const GroupId from = layers.of(edge.src);
       const GroupId to = layers.of(edge.dst);
       if (from == to) continue;
       seen.emplace(from, to);
-      if (seen.contains({to, from})) return true;
+      if (seen.contains({to, from})) both_ways[at(from)] = both_ways[at(to)] = true;
     }
   }
-  return false;
+  return 2 * std::count(both_ways.begin(), both_ways.end(), true) > layers.count();
 }
 
 /// By op: the most ops on a path to it.

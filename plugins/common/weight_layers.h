@@ -14,7 +14,7 @@ namespace berth::policies {
 /// are fewer than two.
 [[nodiscard]] std::shared_ptr<const Groups> layers_of(const Problem& problem);
 
-/// Those layers, in the order in which a step comes to them first, where it comes back to some, as
+/// Those layers, in the order in which a step comes to them first, where it comes back to most, as
 /// training does; else none: then a cut between two layers is one between two ops as well.
 [[nodiscard]] std::vector<std::vector<OpId>> layers_in_turn(const Problem& problem);
 

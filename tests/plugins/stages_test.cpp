@@ -427,5 +427,15 @@ TEST_CASE("a training step that names no modules is cut between the layers that 
   }
 }
 
+TEST_CASE("layers that few tensors come back to are cut within, too") {
+  // Weights of the first layer are read before and behind the second; two more follow.
+  std::vector<SmallOp> ops;
+  for (const std::int64_t bytes : {900, 0, 0, 700, 0, 500, 0, 300, 0}) ops.push_back({{1}, bytes});
+  const std::vector<SmallEdge> edges = {{0, 1, 900}, {0, 2, 900}, {1, 4, 5}, {3, 4, 700}, {4, 2, 5},
+                                        {2, 6, 5},   {5, 6, 500}, {6, 8, 5}, {7, 8, 300}};
+  const auto problem = small_problem({{"a", "x"}, {"b", "x"}}, ops, edges);
+  CHECK(policies::stages::Chain(*problem).count() == 9);
+}
+
 }  // namespace
 }  // namespace berth::test
