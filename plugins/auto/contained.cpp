@@ -5,10 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <set>
 #include <string_view>
 
+#include "auto/chains.h"
 #include "auto/known.h"
+#include "auto/links.h"
+#include "auto/parts.h"
+#include "auto/remembering.h"
 #include "berth/error.h"
 #include "berth/sdk/named_policy.h"
 #include "berth/sdk/repair.h"
@@ -39,6 +42,14 @@ constexpr double kMostOfPasses = 0.5;
 constexpr double kManyOps = 20'000;
 /// In haste others are asked where the budget is so many times what they take.
 constexpr double kTimesWhatOthersTake = 7;
+/// Passes get more, up to kMostOfPasses, while the latest part of their time still shortened the step by so much.
+constexpr double kRecent = 0.3;
+constexpr double kWorth = 0.005;
+/// Trials take some twenty steps: passes of `instant` by its best rules on parts of the machine, until so many parts in
+/// a row did not help. Of 64 devices in nodes of 8 a graph of 1,860 ops is best on 16.
+constexpr const char* kPassesOfTrial = "2";
+constexpr double kStepsForTrials = 150;
+constexpr int kMostInVain = 2;
 constexpr std::string_view kInstant = "instant";
 
 /// `exact` simulates all the time: not where that would measure, nor for more groups, at the finest.
@@ -71,101 +82,6 @@ void bring_next(std::vector<Contained>& order, std::size_t i, std::string_view n
   const auto found =
       std::find_if(next, order.end(), [&](const Contained& each) { return each.name == name; });
   if (found != order.end()) std::rotate(next, found, found + 1);
-}
-
-/// Knows what it was asked before: in a short budget the same placement is evaluated by the policy that made it, by the
-/// collector, and by whoever goes on from it. Measures how long an evaluation takes.
-class Remembering final : public Evaluator {
- public:
-  Remembering(Evaluator& evaluator, const Seconds& now) : evaluator_(evaluator), now_(now) {}
-
-  using Evaluator::evaluate;
-  void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
-    const bool one = placements.size() == 1 && out.size() == 1;
-    if (!one) return evaluator_.evaluate(placements, out);
-    const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& each) {
-      return each.placement == placements.front();
-    });
-    if (same != seen_.end()) {
-      out.front() = same->evaluation;
-      return;
-    }
-    const double before = now_();
-    evaluator_.evaluate(placements, out);
-    least_s_ = std::min(least_s_, now_() - before);
-    if (measures()) return;  // no two measurements are the same
-    const bool best = seen_.empty() || better(out.front(), seen_.front().evaluation);
-    seen_.insert(seen_.begin() + (best ? 0 : 1), {placements.front(), out.front()});
-    if (seen_.size() > kMost) seen_.pop_back();
-  }
-  const Problem& problem() const noexcept override { return evaluator_.problem(); }
-  bool measures() const noexcept override { return evaluator_.measures(); }
-  std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
-  std::int64_t simulated_ops() const noexcept override { return evaluator_.simulated_ops(); }
-  SuccessiveEvaluator* successive() noexcept override { return evaluator_.successive(); }
-
-  /// The quickest evaluation of one placement; infinity before there was one.
-  [[nodiscard]] double least_s() const noexcept { return least_s_; }
-
- private:
-  struct Seen {
-    Placement placement;
-    Evaluation evaluation;
-  };
-  static constexpr std::size_t kMost = 4;
-
-  Evaluator& evaluator_;
-  const Seconds& now_;
-  std::vector<Seen> seen_;  // the best, then the last ones
-  double least_s_ = std::numeric_limits<double>::infinity();
-};
-
-/// A problem on some of its devices.
-struct Part {
-  std::shared_ptr<const Problem> problem;
-  std::vector<DeviceId> devices;  ///< by device of the part
-
-  [[nodiscard]] Placement to_whole(Placement placement) const {
-    for (DeviceId& device : placement) device = devices[at(device)];
-    return placement;
-  }
-  /// Shrinks a placement that uses no other devices.
-  [[nodiscard]] Placement from_whole(Placement placement) const {
-    for (DeviceId& device : placement) {
-      device = static_cast<DeviceId>(std::lower_bound(devices.begin(), devices.end(), device) -
-                                     devices.begin());
-    }
-    return placement;
-  }
-};
-
-/// The problem on the hosts and on one of `divisor` of the devices of every other kind, rounded up,
-/// the first ones.
-Part part_of_machine(const Problem& problem, DeviceId divisor) {
-  const Cluster& cluster = problem.cluster();
-  std::vector<DeviceId> wanted(at(cluster.kind_count()), 0);
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) ++wanted[at(cluster.kind_of(d))];
-  for (DeviceId& count : wanted) count = (count + divisor - 1) / divisor;
-  Part part;
-  std::vector<Device> devices;
-  std::set<std::string> names{"*"};
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    const Device& device = cluster.device(d);
-    if (!device.host && wanted[at(cluster.kind_of(d))]-- <= 0) continue;
-    part.devices.push_back(d);
-    devices.push_back(device);
-    names.insert(device.name);
-  }
-  std::vector<LinkSpec> links;
-  for (const LinkSpec& link : cluster.links()) {
-    if (names.contains(link.src) && names.contains(link.dst)) links.push_back(link);
-  }
-  // The first device of every kind is kept, so kinds have the numbers that the costs know.
-  part.problem = std::make_shared<const Problem>(
-      problem.shared_graph(),
-      std::make_shared<const Cluster>(cluster.name(), std::move(devices), links),
-      problem.shared_costs(), problem.shared_groups(), problem.options());
-  return part;
 }
 
 class Collector {
@@ -205,6 +121,24 @@ class Collector {
     } catch (const Error& error) {
       fail(contained.text, error);
     }
+  }
+
+  /// Tries `trial`, which makes few passes, on ever smaller parts of the machine and as if links were alike, and
+  /// `partitioner` on chains; either may be null. Then runs `instant` as long as that pays, on the part that the
+  /// best start is of. It goes on from the best of before, not from what was tried: around so good a placement
+  /// passes find less than around one that they soon leave behind.
+  void run_passes(const Contained& contained, Policy& policy, Policy* trial, Policy* partitioner) {
+    from_ = best_;
+    if (partitioner != nullptr && is_quick_enough(kPartitioner)) try_chains(*partitioner);
+    if (trial != nullptr && context_.budget_s >= kStepsForTrials * evaluator_.least_s()) {
+      try_passes(contained, *trial);
+    }
+    if (best_part_ != nullptr) {
+      try_on_part(contained, policy, best_part_);
+    } else {
+      run(contained, policy);
+    }
+    from_ = kNoStart;
   }
 
   /// Runs some of `policies` on half of the machine, on a quarter, and so on, each as long as that
@@ -340,6 +274,13 @@ class Collector {
   }
 
  private:
+  static constexpr std::size_t kNoStart = std::numeric_limits<std::size_t>::max();
+  /// The last gain of passes that was worth it.
+  struct Gain {
+    double at_s;
+    double us;
+  };
+
   /// For a policy that begins now.
   [[nodiscard]] PlaceContext context_of(std::string_view name) const {
     PlaceContext inner;
@@ -348,12 +289,32 @@ class Collector {
     if (name == kInstant && std::isfinite(inner.budget_s))
       inner.budget_s = passes_s(inner.budget_s);
     // The answer of a policy that is stopped while it repairs its own.
-    if (best_ < starts_.found.size()) {
-      inner.initial.push_back(starts_.found[best_].solution.placement);
+    const std::size_t from = std::min(best_, from_);
+    if (from < starts_.found.size()) {
+      inner.initial.push_back(starts_.found[from].solution.placement);
     }
+    if (name == kInstant && std::isfinite(inner.budget_s) && !in_haste())
+      return while_it_pays(inner);
     inner.should_stop = [this, begin = now_(), limit_s = inner.budget_s] {
       if (context_.stopped()) return true;
       return std::isfinite(limit_s) && now_() - begin >= limit_s;
+    };
+    return inner;
+  }
+
+  /// The context of passes that get up to kMostOfPasses of the budget while they gain.
+  [[nodiscard]] PlaceContext while_it_pays(PlaceContext inner) const {
+    const double begin = now_();
+    const double enough_s = inner.budget_s;
+    const auto gain = std::make_shared<Gain>(Gain{begin, kCannotRun});
+    inner.budget_s = std::max(inner.budget_s, kMostOfPasses * context_.budget_s);
+    inner.progress = [this, gain](double us, const std::string&) {
+      if (us < (1 - kWorth) * gain->us) *gain = {now_(), us};
+    };
+    inner.should_stop = [this, gain, begin, enough_s, most_s = inner.budget_s] {
+      const double seconds = now_() - begin;
+      if (context_.stopped() || seconds >= most_s) return true;
+      return seconds >= enough_s && gain->at_s < begin + (1 - kRecent) * seconds;
     };
     return inner;
   }
@@ -381,10 +342,7 @@ class Collector {
 
   [[nodiscard]] bool holds_best(const Part& part) const {
     if (best_ >= starts_.found.size()) return false;
-    const Placement& best = starts_.found[best_].solution.placement;
-    return std::all_of(best.begin(), best.end(), [&](DeviceId device) {
-      return std::binary_search(part.devices.begin(), part.devices.end(), device);
-    });
+    return part.holds(starts_.found[best_].solution.placement);
   }
 
   /// Half of the machine, a quarter, and so on, as long as some kind has several devices; then null.
@@ -399,6 +357,64 @@ class Collector {
       parts_.push_back(std::move(part));
     }
     return parts_[number];
+  }
+
+  /// Chains of ops, shared out by the partitioner to devices that exchange their parts where links are unlike.
+  void try_chains(Policy& partitioner) {
+    if (problem_.constraints() != nullptr) return;
+    if (const auto chains = chains_of(problem_)) {
+      const auto grouped =
+          std::make_shared<const Problem>(problem_.shared_graph(), problem_.shared_cluster(),
+                                          problem_.shared_costs(), chains, problem_.options());
+      try_mapped(cat(kPartitioner, " on chains"), kPartitioner, partitioner, grouped);
+    }
+  }
+
+  void try_passes(const Contained& contained, Policy& trial) {
+    const bool has_parts = problem_.constraints() == nullptr && part(0) != nullptr;
+    const bool has_links = has_unlike_links(problem_);
+    if (!has_parts && !has_links) return;
+    run({cat(contained.text, " at first"), contained.name}, trial);
+    int in_vain = 0;
+    for (std::size_t i = 0; has_parts && in_vain < kMostInVain && part(i) != nullptr; ++i) {
+      const double before_us = best_us_;
+      try_on_part(contained, trial, part(i));
+      in_vain = best_us_ < before_us ? 0 : in_vain + 1;
+    }
+    if (has_links) {
+      try_mapped(cat(contained.text, " as if links were alike"), contained.name, trial,
+                 with_links_alike(problem_));
+    }
+  }
+
+  void try_on_part(const Contained& contained, Policy& policy,
+                   const std::shared_ptr<const Part>& part) {
+    try {
+      run_on_part(contained, policy, part);
+    } catch (const Error&) {
+      return;  // too large for the part
+    }
+  }
+
+  /// The policy's answer for another problem of the same ops and devices.
+  void try_mapped(std::string from, std::string_view name, Policy& policy,
+                  const std::shared_ptr<const Problem>& other) {
+    try {
+      const auto evaluator = make_simulation_evaluator(other, 1);
+      PlaceContext context = context_of(name);
+      context.initial.clear();
+      Placement placement = policy.place(*evaluator, context).placement;
+      if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
+        counted->count({0, evaluator->simulated_ops()});
+      }
+      if (has_unlike_links(problem_)) placement = mapped(problem_, placement, context_.seed);
+      problem_.validate(placement);
+      const std::size_t best = best_;
+      add(std::move(from), std::move(placement));
+      if (best_ != best) best_part_ = nullptr;
+    } catch (const Error&) {
+      return;  // too large where groups or links are others
+    }
   }
 
   void run_on_parts(const Contained& contained, Policy& policy) {
@@ -429,12 +445,12 @@ class Collector {
                    const std::shared_ptr<const Part>& part) {
     const auto evaluator = make_simulation_evaluator(part->problem, 1);
     PlaceContext context = context_of(contained.name);
-    if (holds_best(*part)) {
-      for (Placement& placement : context.initial) placement = part->from_whole(placement);
-    } else {
-      context.initial.clear();
-    }
-    Placement placement = part->to_whole(policy.place(*evaluator, context).placement);
+    std::erase_if(context.initial,
+                  [&](const Placement& placement) { return !part->holds(placement); });
+    for (Placement& placement : context.initial) placement = part->from_whole(placement);
+    PolicyAnswer answer = policy.place(*evaluator, context);
+    if (contained.name == kInstant && in_haste()) starts_.end = answer.end;
+    Placement placement = part->to_whole(std::move(answer.placement));
     if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
       counted->count({0, evaluator->simulated_ops()});
     }
@@ -451,10 +467,11 @@ class Collector {
   const Seconds& now_;
   double begin_ = now_();
   double best_us_ = kCannotRun;
-  std::size_t best_ = std::numeric_limits<std::size_t>::max();  // of the starts that fit
+  std::size_t best_ = kNoStart;            // of the starts that fit
   std::shared_ptr<const Part> best_part_;  // that it is of; null: of the whole machine
   std::vector<std::shared_ptr<const Part>> parts_;
-  DeviceId divisor_ = 2;  // of the next part
+  DeviceId divisor_ = 2;         // of the next part
+  std::size_t from_ = kNoStart;  // the start that passes go on from, if not the best
   Starts starts_;
 };
 
@@ -520,6 +537,13 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
     }
     if (each.name == kLookAhead) {
       collector.run_within_best(each, *policy);
+    } else if (each.name == kInstant) {
+      OptionTexts few = each.options;
+      few.insert_or_assign("passes", kPassesOfTrial);
+      const bool tries = skip_missing && is_installed(make, {"", each.name, few});
+      const bool parts = tries && is_installed(make, {"", std::string(kPartitioner)});
+      collector.run_passes(each, *policy, tries ? make(each.name, few).get() : nullptr,
+                           parts ? make(kPartitioner, {}).get() : nullptr);
     } else {
       collector.run(each, *policy);
       if (parts_done && quick) collector.run_best_on_parts(each, *policy);

@@ -44,7 +44,8 @@ using Seconds = std::function<double()>;
 
 /// Runs `policies` one after the other through `make`, and measures the placements of
 /// context.initial and theirs. `m-etf` comes right behind `metis` where the best so far is `heft`'s.
-/// Quick ones are also run on parts of the machine. With `skip_missing`, policies that are not
+/// Quick ones are also run on parts of the machine. Before `instant` makes its passes, a few of them are tried on such
+/// parts and as if all links were alike, and `metis` on chains of ops, where these are installed and `skip_missing` is set. With `skip_missing`, policies that are not
 /// installed are left out, and `exact` where the problem is not small. Ends early, once anything fits,
 /// if the context says so or a start is optimal. If nothing fits, the last start is a placement that
 /// ignores memory, for the search to repair. Of a budget too short for a search `instant` gets what `single` and `metis` leave, where it is

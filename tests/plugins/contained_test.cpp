@@ -101,9 +101,10 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
     asked.clear();
     const PolicyMaker make = [&](std::string_view name, const OptionTexts&) {
       if (name == "instant" && !installed) throw Error(ErrorCode::not_found, "not installed");
-      return std::make_unique<Recorded>(std::string(name), 0, asked, [&](const PlaceContext& it) {
-        if (name == "instant") instant_s = it.budget_s;
-      });
+      const auto look = [&, is_instant = name == "instant"](const PlaceContext& it) {
+        if (is_instant) instant_s = it.budget_s;
+      };
+      return std::make_unique<Recorded>(std::string(name), 0, asked, look);
     };
     const auto problem = four_ops();
     Slow evaluator(problem);
@@ -152,8 +153,8 @@ TEST_CASE("auto: who would be cut off is not asked, and takes nothing from passe
   using Names = std::vector<std::string>;
   // A quarter of 40 s are 200 steps or less: `heft` takes 254 for 1,000 devices, and `m-etf` more.
   CHECK_FALSE(run(1000).hasty);
-  CHECK(asked == Names{"single", "metis", "instant"});
-  CHECK(instant_s > 0.15 * 40);  // more than its share
+  CHECK(asked == Names{"single", "metis", "instant", "instant"});  // for a trial, then for good
+  CHECK(instant_s > 0.15 * 40);                                    // more than its share
   CHECK_FALSE(run(2).hasty);
   CHECK(asked == Names{"single", "heft", "metis", "instant", "m-etf"});
 }
@@ -176,6 +177,70 @@ TEST_CASE("auto: passes are made whatever the policies before them took") {
                      /*skip_missing=*/true, *problem, *evaluator, context, [&] { return now_s; });
   CHECK_FALSE(starts.hasty);
   CHECK(asked == std::vector<std::string>{"single", "heft", "instant"});
+}
+
+TEST_CASE("auto: passes are made on the part of the machine where they are best") {
+  /// Shares ops out well on two devices only.
+  class Choosy final : public Policy {
+   public:
+    explicit Choosy(std::vector<int>& asked) : asked_(asked) {}
+    PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+      asked_.push_back(evaluator.problem().cluster().device_count());
+      return PolicyAnswer(asked_.back() == 2 ? Placement{0, 0, 1, 1} : Placement{0, 0, 0, 1});
+    }
+
+   private:
+    std::vector<int>& asked_;
+  };
+  std::vector<int> devices;
+  const PolicyMaker make = [&](std::string_view, const OptionTexts&) {
+    return std::make_unique<Choosy>(devices);
+  };
+  const auto problem = four_ops(8);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const auto starts = collect_starts(make, contained_policies("instant"), /*skip_missing=*/true,
+                                     *problem, *evaluator, PlaceContext{});
+  // A half that does not help is no reason to leave the quarter out.
+  CHECK(devices == std::vector<int>{8, 4, 2, 2});
+  CHECK(starts.found.back().solution.objective_us == 2);
+}
+
+TEST_CASE("auto: passes last as long as they gain, up to half of the budget") {
+  /// Takes a second for a pass, of which so many gain; tells how long it was let.
+  class Gaining final : public Policy {
+   public:
+    Gaining(int gains, double& now_s) : gains_(gains), now_s_(now_s) {}
+    PolicyAnswer place(Evaluator&, const PlaceContext& context) override {
+      double us = 1000;
+      for (int i = 0; !context.stopped(); ++i) {
+        now_s_ += 1;
+        if (i < gains_ && context.progress) context.progress(us *= 0.9, "a pass");
+      }
+      return PolicyAnswer(Placement(4, 0));
+    }
+
+   private:
+    int gains_;
+    double& now_s_;
+  };
+  const auto lasts_s = [](int gains) {
+    double now_s = 0;
+    const PolicyMaker make = [&](std::string_view, const OptionTexts&) {
+      return std::make_unique<Gaining>(gains, now_s);
+    };
+    const auto problem = four_ops();
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    PlaceContext context;
+    context.budget_s = 100;
+    const auto starts = collect_starts(make, contained_policies("instant"), /*skip_missing=*/true,
+                                       *problem, *evaluator, context, [&] { return now_s; });
+    CHECK(starts.found.size() == 1);
+    return now_s;
+  };
+  CHECK(lasts_s(0) == 15);
+  CHECK(lasts_s(20) > 25);
+  CHECK(lasts_s(20) < 35);
+  CHECK(lasts_s(1000) == 50);
 }
 
 TEST_CASE("auto: what was evaluated for a policy is not evaluated again") {
