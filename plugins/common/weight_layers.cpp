@@ -144,7 +144,7 @@ bool comes_back(const Graph& graph, const Groups& layers) {
   return 2 * std::count(both_ways.begin(), both_ways.end(), true) > layers.count();
 }
 
-/// By op: the most ops on a path to it.
+/// The most ops on a path to each op.
 std::vector<std::int32_t> depths_of(const Graph& graph) {
   std::vector<std::int32_t> depths(at(graph.op_count()), 0);
   for (const OpId op : graph.topological_order()) {
