@@ -307,7 +307,7 @@ class Inference {
     Frame& frame = inferred_.loops.frames[static_cast<std::size_t>(id)];
     const NodeId condition = conditions_[static_cast<std::size_t>(id)];
     if (frame.trips == kUnknownDim && condition != kNoNode) {
-      frame.trips = count_trips(program_, condition);
+      frame.trips = count_trips(program_, condition, branches());
     }
     if (frame.trips == kUnknownDim) frame.trips = context_.bindings.trips_or_one(frame.name);
     return frame.trips;
@@ -362,10 +362,13 @@ class Inference {
     Program program;
   };
 
-  std::vector<Value> inputs_of(const Node& node) {
+  std::vector<Value> inputs_of(const Node& node) const { return inputs_of(program_, node); }
+
+  static std::vector<Value> inputs_of(const Program& program, const Node& node) {
     std::vector<Value> inputs;
     for (const Source& input : node.inputs) {
-      const std::vector<Value>& outputs = node_at(input.node).outputs;
+      const std::vector<Value>& outputs =
+          program.nodes[static_cast<std::size_t>(input.node)].outputs;
       const auto port = static_cast<std::size_t>(input.port);
       inputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
@@ -417,7 +420,7 @@ class Inference {
     const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
     hold(id, body);
     hold(id, condition);
-    std::int64_t rounds = count_trips(condition.program, body.program, initial);
+    std::int64_t rounds = count_trips(condition.program, body.program, initial, branches());
     if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
     counted = rounds;
     std::vector<Value> last = body.outputs;
@@ -552,6 +555,21 @@ class Inference {
     }
     const Call& call = program_.calls[static_cast<std::size_t>(node.call)];
     return make_body(context_.library, *function, name.attrs, call.attributes.get());
+  }
+
+  /// Branches in the conditions of loops.
+  BranchOf branches() {
+    return [&](const Program& program, const Node& node, bool condition) -> std::optional<Program> {
+      const Attributes::Function name =
+          node.attributes.function(condition ? "then_branch" : "else_branch");
+      const FunctionDef* const function = context_.library.graph.function(name.name);
+      std::vector<Value> inputs = inputs_of(program, node);
+      if (function == nullptr || inputs.empty()) return std::nullopt;
+      inputs.erase(inputs.begin());
+      const Call& call = program.calls[static_cast<std::size_t>(node.call)];
+      Program body = make_body(context_.library, *function, name.attrs, call.attributes.get());
+      return run_body(name, std::move(body), inputs).program;
+    };
   }
 
   BodyResult run_body(const Node& node, const Attributes::Function& name,

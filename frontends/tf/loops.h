@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,16 +68,23 @@ struct FrameVariable {
 /// Throws Error(invalid_graph) naming the nodes of a cycle that is no loop's.
 [[nodiscard]] Loops find_loops(const Program& program, const std::string& file);
 
+/// The branch that an If of a program takes where its condition is as given, its values inferred; none where the file
+/// has no such function.
+using BranchOf =
+    std::function<std::optional<Program>(const Program& program, const Node& node, bool condition)>;
+
 /// How often the loop around `condition` (its LoopCond) runs, by a counter that starts at a known
 /// number, changes by a known one, and is compared with a known one; kUnknownDim if that is not
-/// how it is written. Where several conditions must hold, the first to fail decides. The values of
-/// the condition's nodes are inferred.
-[[nodiscard]] std::int64_t count_trips(const Program& program, NodeId condition);
+/// how it is written. Where several conditions must hold, the first to fail decides; a branch that always ends the loop
+/// is such a condition. The values of the condition's nodes are inferred.
+[[nodiscard]] std::int64_t count_trips(const Program& program, NodeId condition,
+                                       const BranchOf& branch_of);
 
 /// The same for a functional loop: its condition and body as inferred, and what its variables are
 /// before the first round. A limit may also be a variable that the body passes on as it is.
 [[nodiscard]] std::int64_t count_trips(const Program& condition, const Program& body,
-                                       const std::vector<Value>& initial);
+                                       const std::vector<Value>& initial,
+                                       const BranchOf& branch_of);
 
 /// Whether every round of a functional loop hands variable `index` on as it is.
 [[nodiscard]] bool is_handed_on(const Program& body, std::size_t index);

@@ -147,6 +147,46 @@ TEST_CASE("rounds are counted to a limit and by a step that every round hands on
   CHECK(flops("add") == doctest::Approx(kRound).epsilon(0.02));  // a step that changes
 }
 
+TEST_CASE("a condition that is false behind one side of a Switch ends a loop as the other does") {
+  // while (q ? i < 12 : false), and the like.
+  const std::string bools = attr("T", "type: DT_BOOL");
+  const auto constant = [](const std::string& value) {
+    return node("no", "Const", "^off",
+                attr("dtype", "type: DT_BOOL") + attr("value",
+                                                      "tensor { dtype: DT_BOOL "
+                                                      "tensor_shape { } bool_val: " +
+                                                          value + " }"));
+  };
+  const auto flops = [&](const std::string& choice) {
+    const std::string text =
+        node("q", "Placeholder", "", attr("dtype", "type: DT_BOOL") + shape("shape", {})) +
+        with(kInput + loop("", 0, 12, 3), node("cond", "LoopCond", "less"),
+             choice + node("cond", "LoopCond", "both"));
+    return flops_of(*load_bytes(text).graph, "frame");
+  };
+  const std::string merged = node("both", "Merge", "sn no", bools + attr("N", "i: 2"));
+  const std::string pivot =
+      node("pivot", "Switch", "eq eq", bools) + node("off", "Identity", "pivot", bools);
+  const std::string entered = enter("eq", "q", "frame", bools + attr("is_constant", "b: true"));
+  const auto taken = [&](int side) {
+    return node("sl", "Switch", "less eq", bools) +
+           node("sn", "Identity", "sl:" + std::to_string(side), bools);
+  };
+  CHECK(flops(entered + pivot + taken(1) + constant("false") + merged) ==
+        doctest::Approx(4 * kRound).epsilon(0.02));
+  CHECK(flops(entered + pivot + taken(1) + constant("true") + merged) ==
+        doctest::Approx(kRound).epsilon(0.02));
+  // The side itself is what ends it.
+  CHECK(flops(entered + pivot + taken(1) +
+              node("both", "Merge", "off sn", bools + attr("N", "i: 2"))) ==
+        doctest::Approx(4 * kRound).epsilon(0.02));
+  // The counter chooses: while (i < 12 ? q : false).
+  CHECK(flops(entered + node("pivot", "Switch", "less less", bools) +
+              node("off", "Identity", "pivot", bools) + node("sn", "Switch", "eq less", bools) +
+              constant("false") + node("both", "Merge", "sn:1 no", bools + attr("N", "i: 2"))) ==
+        doctest::Approx(4 * kRound).epsilon(0.02));
+}
+
 TEST_CASE("what a round makes longer has its last length behind the loop, its mean one in it") {
   // while (..) { v = concat(v, x) }, ten rounds
   const std::string text = with(

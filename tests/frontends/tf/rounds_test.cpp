@@ -1,5 +1,6 @@
 // Rounds of functional loops: what they hold and do.
 #include <algorithm>
+#include <cmath>
 
 #include "berth/costs.h"
 #include "text_graph.h"
@@ -248,6 +249,91 @@ TEST_CASE("tensors of a body that have no size are counted, and the loop is name
   const LoadedModel model =
       load_bytes(windows(inside(node("mine", "Mystery", "d")), "mine:output:0"));
   CHECK(has_note(model, "in the bodies of 'loop' have no known size"));
+}
+
+/// The operations of a loop whose condition `condition` gives, of i and d:  while (..) { i += 1; x = x @ x; d = d }
+double flops_while(const std::string& condition, const std::string& result,
+                   const std::string& library) {
+  const auto all = [&](const std::string& kind) {
+    return argument(kind, kind[0] + std::string("i"), "DT_INT32") +
+           argument(kind, kind[0] + std::string("d"), "DT_BOOL") +
+           argument(kind, kind[0] + std::string("x"), "DT_FLOAT");
+  };
+  const std::string body = "function { signature { name: 'body' " + all("input_arg") +
+                           all("output_arg") + "} " + inside(integers("one", {1}, true)) +
+                           inside(node("add", "AddV2", "ii one:output:0", kInts)) +
+                           inside(node("mul", "MatMul", "ix ix", kFloats)) +
+                           "ret { key: 'oi' value: 'add:z:0' } ret { key: 'od' value: 'id' } "
+                           "ret { key: 'ox' value: 'mul:product:0' } } ";
+  const std::string cond = "function { signature { name: 'cond' " + all("input_arg") +
+                           argument("output_arg", "r", "DT_BOOL") + "} " +
+                           inside(integers("end", {32}, true)) + condition +
+                           "ret { key: 'r' value: '" + result + "' } } ";
+  const LoadedModel model = load_bytes(
+      integers("start", {0}, true) + placeholder("x", {16, 16}) +
+      node("d", "Placeholder", "", attr("dtype", "type: DT_BOOL") + shape("shape", {})) +
+      node("loop", "StatelessWhile", "start d x",
+           attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+               attr("T", "list { type: DT_INT32 type: DT_BOOL type: DT_FLOAT }")) +
+      "library { " + body + cond + library + " }");
+  return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+}
+
+/// A branch of a condition: of a, what `nodes` make of it.
+std::string branch(const std::string& name, const std::string& nodes, const std::string& result,
+                   const std::string& first = "DT_BOOL") {
+  return "function { signature { name: '" + name + "' " +
+         argument("input_arg", "a", first.c_str()) + argument("output_arg", "r", "DT_BOOL") + "} " +
+         nodes + "ret { key: 'r' value: '" + result + "' } } ";
+}
+
+TEST_CASE("a branch that always ends a loop is one of its conditions, as of a loop with a break") {
+  const std::string bools = attr("T", "type: DT_BOOL");
+  const auto constant = [](const char* value) {
+    return inside(node("c", "Const", "",
+                       attr("dtype", "type: DT_BOOL") +
+                           attr("value", std::string("tensor { dtype: DT_BOOL tensor_shape { } "
+                                                     "bool_val: ") +
+                                             value + " }")));
+  };
+  const auto choice = [](const std::string& by, const std::string& given, const std::string& type) {
+    return inside(node(
+        "both", "StatelessIf", by + " " + given,
+        attr("then_branch", "func { name: 'yes' }") + attr("else_branch", "func { name: 'no' }") +
+            attr("Tcond", "type: DT_BOOL") + attr("Tin", "list { type: " + type + " }") +
+            attr("Tout", "list { type: DT_BOOL }")));
+  };
+  const std::string less = inside(node("less", "Less", "ii end:output:0", kInts));
+  const std::string at_end = inside(node("ge", "GreaterEqual", "ii end:output:0", kInts));
+  const std::string not_a = inside(node("n", "LogicalNot", "a", ""));
+  const std::string later =
+      inside(integers("end", {20}, true)) + inside(node("l", "Less", "a end:output:0", kInts));
+  constexpr double kProduct = 2.0 * 16 * 16 * 16;
+  const auto rounds = [&](const std::string& nodes, const std::string& result,
+                          const std::string& library) {
+    return std::lround(flops_while(nodes, result, library) / kProduct);
+  };
+  const std::string by_limit = less + choice("less:z:0", "id", "DT_BOOL");
+  const std::string by_data = choice("id", "ii", "DT_INT32");
+  const auto no = [&](const char* type) {
+    return branch("no", constant("false"), "c:output:0", type);
+  };
+  // for i in range(32): .. break
+  CHECK(rounds(by_limit, "both:output:0", branch("yes", not_a, "n:y:0") + no("DT_BOOL")) == 32);
+  CHECK(rounds(by_limit, "both:output:0",
+               branch("yes", not_a, "n:y:0") + branch("no", constant("true"), "c:output:0")) == 1);
+  // while d and i < 20: the branch has the limit.
+  CHECK(rounds(by_data, "both:output:0",
+               branch("yes", later, "l:z:0", "DT_INT32") + no("DT_INT32")) == 20);
+  // The other way round: false where the end is reached, what the branch is chosen by, negated.
+  CHECK(rounds(at_end + choice("ge:z:0", "id", "DT_BOOL"), "both:output:0",
+               branch("no", not_a, "n:y:0") + branch("yes", constant("false"), "c:output:0")) ==
+        32);
+  CHECK(rounds(less + choice("less:z:0", "less:z:0", "DT_BOOL"), "both:output:0",
+               branch("yes", constant("true"), "c:output:0") + branch("no", "", "a")) == 32);
+  CHECK(rounds(at_end + inside(node("or", "LogicalOr", "ge:z:0 id", "")) +
+                   inside(node("not", "LogicalNot", "or:z:0", "")),
+               "not:y:0", "") == 32);
 }
 
 TEST_CASE("weights in bodies reside once, also where inference begins anew") {
