@@ -16,18 +16,26 @@ std::int64_t listed(const NodeContext& op, std::string_view name, std::size_t i)
   return values && i < values->size() ? (*values)[i] : 0;
 }
 
-std::int64_t unsized_inside(const Program& program, const Node& node) {
+namespace {
+
+std::int64_t unsized_in_bodies(const Program& program, const Node& node, bool every_branch) {
   std::optional<std::int64_t> unsized;
   for (const auto& body : node.bodies) {
     if (!may_run(program, node, *body)) continue;
-    const std::int64_t own = unsized_values(program, *body);
-    const bool is_branch = is_control_flow(node) && node.type() == "If";
+    const std::int64_t own = unsized_values(program, *body, every_branch);
+    const bool is_branch = !every_branch && is_control_flow(node) && node.type() == "If";
     unsized = is_branch ? std::min(unsized.value_or(own), own) : unsized.value_or(0) + own;
   }
   return unsized.value_or(0);
 }
 
-std::int64_t unsized_values(const Program& program, const Body& body) {
+}  // namespace
+
+std::int64_t unsized_inside(const Program& program, const Node& node) {
+  return unsized_in_bodies(program, node, /*every_branch=*/false);
+}
+
+std::int64_t unsized_values(const Program& program, const Body& body, bool every_branch) {
   std::int64_t unsized = 0;
   for (const Node& node : body.nodes) {
     for (const ValueId id : node.outputs) {
@@ -36,7 +44,7 @@ std::int64_t unsized_values(const Program& program, const Body& body) {
       const bool sized = type.ranked && product(type.dims) != kUnknownDim;
       if (!type.other && !sized) ++unsized;
     }
-    unsized += unsized_inside(program, node);
+    unsized += unsized_in_bodies(program, node, every_branch);
   }
   return unsized;
 }

@@ -42,7 +42,9 @@ namespace berth::onnx_frontend {
 /// How many tensors have no size in the bodies of `op`; of branches, in the one that lacks fewest: the others may be for
 /// other sizes.
 [[nodiscard]] std::int64_t unsized_inside(const Program& program, const Node& op);
-/// How many of those that nodes of `body` give have none, and in their bodies.
-[[nodiscard]] std::int64_t unsized_values(const Program& program, const Body& body);
+/// How many of those that nodes of `body` give have none, and in their bodies; `every_branch`: of branches too that
+/// are not the one that lacks fewest.
+[[nodiscard]] std::int64_t unsized_values(const Program& program, const Body& body,
+                                          bool every_branch = false);
 
 }  // namespace berth::onnx_frontend

@@ -60,7 +60,10 @@ class Inference {
   // True if the types of the state stay as they are.
   bool iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                std::size_t states, std::size_t first_result, bool report);
-  std::int64_t pieces_of(const NodeContext& op) const;
+  bool cuts_in_trip(const NodeContext& op) const;
+  std::int64_t pieces_of(const NodeContext& op);
+  std::int64_t length_cut(const Node& node) const;
+  std::pair<ValueId, std::int64_t> sum_of(ValueId id) const;
   std::int64_t trips_of(const NodeContext& op, const std::vector<Type>& inputs);
   std::int64_t given_or(const NodeContext& op, std::int64_t trips) const;
   void infer_search(const NodeContext& op, bool report);
@@ -76,9 +79,13 @@ class Inference {
   std::int64_t visits_left_;
   std::int64_t trip_visits_left_ = kVisitsOfTrips;
   const Body* body_ = nullptr;  // that is gone over
-  // The innermost loop around that, and how often it runs.
-  const Body* loop_ = nullptr;
+  // How often the innermost loop around that runs, and what a trip goes over once at most: its body and those of
+  // branches within, by Body::id.
   std::int64_t loop_trips_ = 1;
+  std::set<std::int32_t> in_trip_;
+  // While trips are followed, one may know more than all do: the ops that were found to take pieces before that.
+  bool follows_ = false;
+  std::set<const Node*> take_pieces_;
 };
 
 bool bigger(const Type& a, const Type& b) {
@@ -105,7 +112,9 @@ void Inference::infer_if(NodeContext& op, bool report) {
   const Body* const yes = branch("then_branch");
   const Body* const no = branch("else_branch");
   for (const Body* const body : {yes, no}) {
-    if (body != nullptr) enter(*body, {}, report);
+    if (body == nullptr) continue;
+    if (in_trip_.contains(body_->id)) in_trip_.insert(body->id);
+    enter(*body, {}, report);
   }
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     const Type a = yes != nullptr ? result(*yes, i) : Type{};
@@ -143,6 +152,7 @@ bool Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t 
 // Returns how many trips there are: the condition may end the loop before its count does.
 std::int64_t Inference::follow_trips(const Body& body, std::vector<Type> inputs,
                                      std::int64_t trips) {
+  follows_ = true;
   for (std::int64_t trip = 0; trip < trips; ++trip) {
     inputs[0].data = std::make_shared<const std::vector<std::int64_t>>(1, trip);
     enter(body, inputs, false);
@@ -240,6 +250,24 @@ std::int64_t nodes_in(const Body& body) {
   return count;
 }
 
+// Whether every trip of a loop puts one tensor into the list that state `i` is.
+bool puts_one(const Program& program, const Body& body, std::size_t i) {
+  if (i + 2 >= body.inputs.size() || i + 1 >= body.outputs.size()) return false;
+  const ValueId id = body.outputs[i + 1];
+  if (id == kNoValue || program.value(id).origin != Value::Origin::node) return false;
+  const Value& end = program.value(id);
+  if (end.body != body.id) return false;
+  const Node& node = body.nodes[static_cast<std::size_t>(end.producer)];
+  return node.type() == "SequenceInsert" && node.inputs.front() == body.inputs[i + 2];
+}
+
+// The list behind a loop that puts one more `element` into it in each trip.
+Type lengthened(const Type& before, const Type& element, std::int64_t trips) {
+  const std::int64_t length = length_of(before);
+  if (length == kUnknownDim) return sequence_like(element);
+  return sequence_of_alike(element, length + trips);
+}
+
 void Inference::infer_loop(NodeContext& op, bool report) {
   const Body& body = *op.node.bodies.front();
   const std::size_t states = op.input_count() > 2 ? op.input_count() - 2 : 0;
@@ -255,8 +283,9 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     if (op.has(i + 2)) first[i + 2] = op.in(i + 2);
   }
   std::int64_t trips = trips_of(op, first);
-  const Body* const outer = std::exchange(loop_, &body);
   const std::int64_t outer_trips = std::exchange(loop_trips_, trips);
+  std::set<std::int32_t> outer_in_trip = std::exchange(in_trip_, {body.id});
+  const bool outer_follows = std::exchange(follows_, false);
   const bool stays = iterate(body, inputs, 2, states, 1, report);
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
   // A trip visits each node a few times where there are loops inside.
@@ -266,11 +295,15 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     inputs = first;
     trips = follow_trips(body, std::move(first), trips);
   }
-  loop_ = outer;
+  follows_ = outer_follows;
   loop_trips_ = outer_trips;
+  in_trip_ = std::move(outer_in_trip);
   op.node.bodies.front()->trips = trips;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     Type type = trips == 0 && i < states ? inputs[i + 2] : result(body, i + 1);
+    if (i < states && trips > 0 && length_of(type) == kUnknownDim && puts_one(program_, body, i)) {
+      type = lengthened(op.in(i + 2), any_element(type), trips);
+    }
     if (i >= states && !type.other) {  // collected over the iterations
       if (type.ranked) type.dims.insert(type.dims.begin(), trips);
     }
@@ -463,14 +496,50 @@ void take_given(const NodeContext& op, Value& value) {
 }
 
 // A loop that cuts a tensor from outside where the step says, at both ends, takes all of it in all its trips.
-std::int64_t Inference::pieces_of(const NodeContext& op) const {
-  if (body_ != loop_ || loop_ == nullptr || op.node.type() != "Slice" || op.input_count() < 3 ||
-      op.integers(1) || op.integers(2) || op.node.inputs[0] == kNoValue) {
-    return 1;
+bool Inference::cuts_in_trip(const NodeContext& op) const {
+  return in_trip_.contains(body_->id) && op.node.type() == "Slice" && op.input_count() >= 3 &&
+         !op.integers(1) && !op.integers(2) && op.node.inputs[0] != kNoValue &&
+         !in_trip_.contains(program_.value(op.node.inputs[0]).body);
+}
+
+std::int64_t Inference::pieces_of(const NodeContext& op) {
+  if (!follows_ && cuts_in_trip(op)) take_pieces_.insert(&op.node);
+  return take_pieces_.contains(&op.node) ? std::max<std::int64_t>(loop_trips_, 1) : 1;
+}
+
+// A value as another one of its body and a number that is added to it, where it is made so.
+std::pair<ValueId, std::int64_t> Inference::sum_of(ValueId id) const {
+  constexpr int kMostAdded = 8;
+  std::int64_t sum = 0;
+  for (int i = 0; i < kMostAdded; ++i) {
+    const Value& value = program_.value(id);
+    if (value.origin != Value::Origin::node || value.body != body_->id) break;
+    const Node& node = body_->nodes[static_cast<std::size_t>(value.producer)];
+    if (node.type() != "Add" || node.inputs.size() != 2) break;
+    const auto number = [&](std::size_t at) {
+      const Type& type = program_.value(node.inputs[at]).type;
+      return type.content_size() == 1 ? type.element(0) : std::nullopt;
+    };
+    const std::size_t own = number(0) ? 1 : 0;
+    const auto added = number(1 - own);
+    if (!added || __builtin_add_overflow(sum, *added, &sum)) break;
+    id = node.inputs[own];
   }
-  return program_.value(op.node.inputs[0]).body != loop_->id
-             ? std::max<std::int64_t>(loop_trips_, 1)
-             : 1;
+  return {id, sum};
+}
+
+// How much a Slice of one dimension takes whose end is a number behind its start, wherever that is.
+std::int64_t Inference::length_cut(const Node& node) const {
+  if (node.type() != "Slice" || node.inputs.size() < 3 || node.inputs.size() > 4)
+    return kUnknownDim;
+  for (const ValueId id : {node.inputs[1], node.inputs[2]}) {
+    if (id == kNoValue) return kUnknownDim;
+    const Type& type = program_.value(id).type;
+    if (!type.ranked || product(type.dims) != 1) return kUnknownDim;
+  }
+  const auto [start, before] = sum_of(node.inputs[1]);
+  const auto [end, behind] = sum_of(node.inputs[2]);
+  return start == end && behind > before ? behind - before : kUnknownDim;
 }
 
 void Inference::visit(const Node& node, bool report) {
@@ -478,6 +547,7 @@ void Inference::visit(const Node& node, bool report) {
   op.largest_step = largest_step_;
   if (largest_step_) op.pieces = pieces_of(op);
   double share = share_of(program_, node);
+  if (const std::int64_t length = length_cut(node); length != kUnknownDim) op.expected = length;
   if (const auto routed = routing_.of(node)) {
     op.expected = routed->count;
     share = std::min(share, routed->share);
@@ -524,11 +594,12 @@ InferenceReport infer(Program& program, LoadOptions::Experts experts, const OpRu
   Inference inference(program, /*largest_step=*/false, experts, rules);
   inference.run(program.main, true);
   InferenceReport report = inference.take_report();
-  const std::int64_t unsized = unsized_values(program, program.main);
+  const std::int64_t unsized = unsized_values(program, program.main, /*every_branch=*/true);
   if (!report.choosers.empty() && unsized > 0) {
     Inference largest(program, /*largest_step=*/true, experts, rules);
     largest.run(program.main, false);
-    report.at_their_largest = unsized - unsized_values(program, program.main);
+    report.at_their_largest =
+        unsized - unsized_values(program, program.main, /*every_branch=*/true);
   }
   return report;
 }

@@ -81,8 +81,8 @@ void at(NodeContext& op) {
 
 void length(NodeContext& op) {
   op.set(0, TensorProto::INT64, {});
-  const std::vector<Type>* const held = elements_of(op.in(0));
-  if (held != nullptr) op.set_data(0, {static_cast<std::int64_t>(held->size())});
+  const std::int64_t length = length_of(op.in(0));
+  if (length != kUnknownDim) op.set_data(0, {length});
 }
 
 /// The sizes of the pieces of a dimension: of one size, of sizes listed, or single slices. Empty
@@ -128,12 +128,12 @@ void concatenate(NodeContext& op) {
   const std::size_t rank = joined.dims.size() + (stacks ? 1 : 0);
   const auto axis = ops::normal_axis(op.attributes.integer("axis", 0), rank);
   if (!joined.ranked || !axis) return op.give(0, tensor_type(joined.type));
+  const std::int64_t count = length_of(op.in(0));
   if (stacks) {
-    const std::int64_t count = known ? static_cast<std::int64_t>(held->size()) : kUnknownDim;
     joined.dims.insert(joined.dims.begin() + static_cast<std::ptrdiff_t>(*axis), count);
     return op.give(0, std::move(joined));
   }
-  if (!known) joined.dims[*axis] = kUnknownDim;
+  if (!known) joined.dims[*axis] = product({joined.dims[*axis], count});
   for (std::size_t i = 1; known && i < held->size(); ++i) {
     const std::int64_t more = (*held)[i].dim(*axis);
     std::int64_t& dim = joined.dims[*axis];
@@ -177,6 +177,12 @@ const std::vector<Type>* elements_of(const Type& type) noexcept {
   return other != nullptr && other->elements ? &*other->elements : nullptr;
 }
 
+std::int64_t length_of(const Type& sequence) noexcept {
+  const Other* const other = other_of(sequence);
+  if (other == nullptr) return kUnknownDim;
+  return other->elements ? static_cast<std::int64_t>(other->elements->size()) : other->alike;
+}
+
 Type any_element(const Type& sequence) {
   const std::vector<Type>* const held = elements_of(sequence);
   if (held != nullptr && !held->empty()) return common_of(*held);
@@ -202,6 +208,14 @@ Type sequence_of(std::vector<Type> elements, const Type& otherwise) {
   if (elements.size() > kMostElements) return type;
   auto other = std::make_shared<Other>(*other_of(type));
   other->elements = std::move(elements);
+  type.other = std::move(other);
+  return type;
+}
+
+Type sequence_of_alike(const Type& element, std::int64_t length) {
+  Type type = sequence_like(element);
+  auto other = std::make_shared<Other>(*other_of(type));
+  other->alike = length;
   type.other = std::move(other);
   return type;
 }

@@ -130,8 +130,14 @@ DType dtype_of_elements(const Other& other) {
 
 /// All of them, if each has a known size.
 std::int64_t bytes_of_elements(const Other& other) {
-  if (!other.elements) return kUnknownBytes;
   std::int64_t bytes = 0;
+  if (!other.elements) {
+    const onnx::TypeProto& element = other.proto.sequence_type().elem_type();
+    const std::int64_t each = bytes_of(tensor_info(type_from_proto(element)));
+    const bool known = other.alike != kUnknownDim && each != kUnknownBytes &&
+                       !__builtin_mul_overflow(each, other.alike, &bytes);
+    return known ? bytes : kUnknownBytes;
+  }
   for (const Type& element : *other.elements) {
     const std::int64_t more = bytes_of(tensor_info(element));
     if (more == kUnknownBytes || __builtin_add_overflow(bytes, more, &bytes)) return kUnknownBytes;
@@ -140,7 +146,7 @@ std::int64_t bytes_of_elements(const Other& other) {
 }
 
 bool elements_known(const Type& type) {
-  return other_of(type)->elements.has_value();
+  return other_of(type)->elements.has_value() || other_of(type)->alike != kUnknownDim;
 }
 
 bool is_empty(const Other& other) {

@@ -29,6 +29,8 @@ struct Other {
   onnx::TypeProto proto;
   /// Types of the elements of a sequence or an optional, if it is known which there are.
   std::optional<std::vector<Type>> elements = std::nullopt;
+  /// How many elements a sequence has that are not told apart; kUnknownDim where nothing says.
+  std::int64_t alike = kUnknownDim;
 };
 /// Null for tensors.
 [[nodiscard]] inline const Other* other_of(const Type& type) noexcept {

@@ -36,7 +36,8 @@ struct Cuts {
         axes(by_inputs ? op.integers(3) : op.listed("axes")),
         steps(op.integers(4)),
         has_axes(by_inputs ? op.has(3) : op.attributes.has("axes")),
-        has_steps(op.has(4)) {}
+        has_steps(op.has(4)),
+        listed(by_inputs ? dim_of(op.shape(1), 0, 1) : kUnknownDim) {}
 
   /// The part of a dimension that cut number `i` takes.
   [[nodiscard]] std::optional<Span> of(std::size_t i, std::int64_t dim) const {
@@ -48,7 +49,10 @@ struct Cuts {
   /// known.
   [[nodiscard]] Ints all_axes(std::size_t rank) const {
     if (has_axes) return axes;
-    const std::size_t count = starts ? starts->size() : ends ? ends->size() : rank;
+    const std::size_t count = starts                  ? starts->size()
+                              : ends                  ? ends->size()
+                              : listed != kUnknownDim ? static_cast<std::size_t>(listed)
+                                                      : rank;
     return first_axes(std::min(count, rank));
   }
   [[nodiscard]] std::int64_t step(std::size_t i) const {
@@ -58,6 +62,7 @@ struct Cuts {
   bool by_inputs;
   Ints starts, ends, axes, steps;
   bool has_axes, has_steps;
+  std::int64_t listed;  // starts that are not known
 };
 
 void slice(OpContext& op) {

@@ -89,6 +89,62 @@ TEST_CASE(
   CHECK(bags.graph->stated_work(op(*bags.graph, "all"))->flops == 8 * (5 * 8 + 1));  // 5 of 40 rows
 }
 
+/// Bags of rows as torch exports them: the slice is in a branch, and a list takes the sums.
+onnx::ModelProto bags(int count) {
+  const std::string text =
+      "g (float[" + std::to_string(5 * count) + ",8] rows, int64[" + std::to_string(count + 1) +
+      "] offsets) => (y) <"
+      "int64[1] one = {1}, int64[1] two = {2}, int64[1] zero = {0}, int64 first = {0}, int64 "
+      "step = {1}, int64 end = {" +
+      std::to_string(count) +
+      "}, bool go = {1}> { none = SequenceEmpty() last, list = Loop(end, go, first, none) <body = "
+      "b "
+      "(int64 i, bool c, int64 at, float[1,8] s) => (bool more, int64 next, "
+      "float[1,8] t) { here = Reshape(at, one) "
+      "behind = Add(here, one) after = Add(here, two) from = Slice(offsets, here, behind) "
+      "to = Slice(offsets, behind, after) same = Equal(from, to) alike = Squeeze(same) sum = "
+      "If(alike) <then_branch = e () => (float[1,8] empty) { few = Constant<value_ints = [1, "
+      "8]>() "
+      "empty = ConstantOfShape(few) }, else_branch = f () => (float[1,8] full) { bag = "
+      "Slice(rows, from, to) full = ReduceSum(bag, zero) }> t = SequenceInsert(s, sum) next = "
+      "Add(at, step) more = Less(next, end) }> all = ConcatFromSequence<axis = 0>(list) y = "
+      "Relu(all) }";
+  onnx::ModelProto model = parse_graph(text);
+  // The parser has no word for a list.
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() != "Loop") continue;
+    auto& body = *node.mutable_attribute(0)->mutable_g();
+    for (auto* const value : {body.mutable_input(3), body.mutable_output(2)}) {
+      const onnx::TypeProto element = value->type();
+      *value->mutable_type()->mutable_sequence_type()->mutable_elem_type() = element;
+    }
+  }
+  return model;
+}
+
+TEST_CASE("a slice in a branch of a Loop takes its share, however many trips there are") {
+  ModelFolder models;
+  constexpr int kRow = 5 * 8;
+  for (const int count : {16, 3000}) {
+    CAPTURE(count);
+    const LoadedModel model = models.load(bags(count));
+    const double flops = model.graph->stated_work(op(*model.graph, "last"))->flops;
+    CHECK(flops == doctest::Approx(count * kRow).epsilon(0.2));
+    CHECK(has_note(model, "counted for the largest step"));
+    CHECK_FALSE(has_note(model, "no known size"));
+    const TensorId y = model.graph->outputs(op(*model.graph, "y"))[0];
+    CHECK(model.graph->bytes(y) == count * 8 * 4);
+  }
+}
+
+TEST_CASE("a slice whose end is a number behind its start takes as many, wherever it begins") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[64,8] x, int64[1] from) => (y) <int64[1] two = {2}, int64[1] three = {3}> { low = "
+      "Add(from, two) up = Add(low, three) cut = Slice(x, low, up) y = Relu(cut) }"));
+  CHECK(model.graph->bytes(model.graph->outputs(op(*model.graph, "y"))[0]) == 3 * 8 * 4);
+}
+
 TEST_CASE("tensors of a body that have no size are counted, and the op is named") {
   ModelFolder models;
   CHECK(
