@@ -76,3 +76,24 @@ versions { producer: 1087 }
         std::string::npos);
   CHECK(placed.err.find("'RandomShuffle'") != std::string::npos);
 }
+
+TEST_CASE(
+    "an op without a kernel for GPUs is not said to be on hosts alone where a device lists it") {
+  const Workplace work;
+  work.write_text("model.pbtxt", kModel);
+  const auto note = [&](const std::string& runs) {
+    work.write_text("machine.json", R"({"format": "berth.cluster/1", "name": "c", "devices": [
+      {"name": "cpu:0", "kind": "cpu", "flops": 1e9, "memory_bandwidth_bytes_per_s": 1e9,
+       "memory_bytes": 1000000000, "host": true},
+      {"name": "npu:0", "kind": "npu", "flops": 1e12, "memory_bandwidth_bytes_per_s": 1e11,
+       "memory_bytes": 1000000000, "runs": {"types": )" +
+                                        runs + R"(}}],
+      "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e10, "latency_us": 5}]})");
+    const ProcessResult placed =
+        work.berth({"place", "model.pbtxt", "--cluster", "machine.json", "--policy", "single"});
+    REQUIRE_MESSAGE(placed.status == 0, placed.err);
+    return placed.err.find("can be on hosts alone: 'RandomShuffle'") != std::string::npos;
+  };
+  CHECK(note(R"(["MatMul"])"));
+  CHECK_FALSE(note(R"(["MatMul", "RandomShuffle"])"));
+}

@@ -125,6 +125,14 @@ void note_host_ops_within(const Graph& graph, bool has_host, std::vector<std::st
           has_host ? "; to keep an op with such a body on a host, pin it there" : ""));
 }
 
+/// Whether a device of the machine that is no host says that it runs the op.
+bool runs_beside_hosts(const Problem& problem, OpId op) {
+  for (KindId kind = 0; kind < problem.cluster().kind_count(); ++kind) {
+    if (!problem.cluster().kind_device(kind).host && problem.costs().can_run(op, kind)) return true;
+  }
+  return false;
+}
+
 /// Ops that the runtime's GPUs cannot run.
 void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
   const Cluster& cluster = problem.cluster();
@@ -139,6 +147,7 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {
     if (!problem.graph().stated_costs(op).empty()) continue;
     if (!ops::lacks_gpu_kernel(problem.graph(), op)) continue;
+    if (has_host && runs_beside_hosts(problem, op)) continue;
     ++count;
     types.insert(cat("'", problem.graph().op_type(op), "'"));
   }
