@@ -74,6 +74,19 @@ bool may_be_weight(const Type& type) {
   return type.type != kInt64 && type.type != kInt32 && type.type != kBool && type.type != kString;
 }
 
+/// Inputs beside which there is a buffer for their gradients, as ONNX Runtime's training artefacts name it.
+std::unordered_set<std::string_view> with_gradients(const Program& program) {
+  constexpr std::string_view kBuffer = "_grad.accumulation.buffer";
+  std::unordered_set<std::string_view> names;
+  for (const ValueId id : program.main.inputs) {
+    std::string_view name = program.value(id).name;
+    if (!name.ends_with(kBuffer)) continue;
+    name.remove_suffix(kBuffer.size());
+    names.insert(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
@@ -81,6 +94,7 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
   if (choice == LoadOptions::Arguments::inputs) return;
   const bool guess = choice == LoadOptions::Arguments::guess;
   const auto as_weights = read_as_weights(program);
+  const auto trained = with_gradients(program);
   std::vector<std::string> taken;
   auto& inputs = program.main.inputs;
   const bool any_open = std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) {
@@ -96,6 +110,7 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
     if (model.open_inputs.contains(std::string(value.name))) return false;
     if (!guess) return any_open || as_weights.contains(id);  // a step has something to work on
     if (!may_be_weight(value.type)) return false;
+    if (trained.contains(value.name)) return true;
     const InputName name = frontend::input_name(value.name);
     if (name == InputName::weight) return true;
     return (name == InputName::likely ||

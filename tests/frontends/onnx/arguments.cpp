@@ -90,6 +90,17 @@ TEST_CASE("buffers of gradients reside too, as in training artefacts of ONNX Run
   CHECK(models.load(model).graph->total_param_bytes() == 64);
 }
 
+TEST_CASE("an input beside a buffer for its gradients is a weight, whatever its name") {
+  ModelFolder models;
+  onnx::ModelProto model = parse_graph(
+      "g (float[2,4] x, float[4,4] w1, float[4,4] b, float[4,4] labels) => (y, z) { y = Add(x, w1) "
+      "z = Add(b, labels) }");
+  model.mutable_graph()->mutable_input(2)->set_name("w1_grad.accumulation.buffer");
+  model.mutable_graph()->mutable_node(1)->set_input(0, "w1_grad.accumulation.buffer");
+  CHECK(models.load(model).graph->total_param_bytes() == 2 * 64);
+  CHECK(has_note(models.load(model), "'w1'"));
+}
+
 TEST_CASE("a program with weights as inputs has the same graph") {
   ModelFolder models;
   const std::string bytes = with_weights_as_inputs('.').SerializeAsString();
