@@ -49,7 +49,12 @@ TensorView OpView::input(std::size_t i) const {
 
 TensorView OpView::output(std::size_t i) const {
   const auto tensors = graph_->outputs(op_);
-  return {*graph_, i < tensors.size() ? tensors[i] : kNoTensor};
+  std::size_t before = 0;
+  for (const std::int64_t omitted : integers(kOmittedOutputs)) {
+    if (omitted == static_cast<std::int64_t>(i)) return {*graph_, kNoTensor};
+    if (omitted < static_cast<std::int64_t>(i)) ++before;
+  }
+  return {*graph_, i - before < tensors.size() ? tensors[i - before] : kNoTensor};
 }
 
 double OpView::inputs_read() const {

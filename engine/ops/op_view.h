@@ -18,6 +18,9 @@ namespace berth::ops {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// The attribute that lists the positions, ascending, at which an op gives nothing, before one at which it does.
+inline constexpr std::string_view kOmittedOutputs = "omitted_outputs";
+
 class TensorView {
  public:
   TensorView(const Graph& graph, TensorId id) : graph_(&graph), id_(id) {}
@@ -47,6 +50,7 @@ class OpView {
 
   [[nodiscard]] std::size_t input_count() const { return graph_->inputs(op_).size(); }
   [[nodiscard]] TensorView input(std::size_t i) const;
+  /// Counts as the type does, with outputs that are left out, which the graph does not have (kOmittedOutputs).
   [[nodiscard]] TensorView output(std::size_t i) const;
 
   /// Total size of the distinct tensors read.

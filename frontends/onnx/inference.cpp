@@ -460,7 +460,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
     for (const ValueId id : node.outputs) {
       if (id != kNoValue) program_.value(id).refused = true;
     }
-  } else if (rule == nullptr &&
+  } else if (op.info == nullptr &&
              onnx::OpSchemaRegistry::Schema(node.type(), std::string(node.domain)) == nullptr) {
     const std::string domain(node.domain);
     ++report_.unknown_operators[frontend::readable(domain.empty() ? node.type()

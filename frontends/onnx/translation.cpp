@@ -51,6 +51,7 @@ class Translator {
   void add_returned_constants(const GraphNames& names);
   void add_attributes(OpId op, const Node& node);
   void add_training_mode(OpId op, const Node& node);
+  void add_omitted_outputs(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
   void add_overridable(OpId op, const Node& node);
   void add_fixed_sizes(OpId op, const Node& node);
@@ -228,9 +229,26 @@ bool Translator::computes_sizes(const Node& node) const {
   return any;
 }
 
+void Translator::add_omitted_outputs(OpId op, const Node& node) {
+  std::vector<std::int64_t> omitted;
+  std::size_t seen = 0;  // of them, those before an output that is there
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kNoValue) {
+      omitted.push_back(static_cast<std::int64_t>(i));
+    } else {
+      seen = omitted.size();
+    }
+  }
+  omitted.resize(seen);
+  if (!omitted.empty()) {
+    builder_.set_attribute(op, "omitted_outputs", std::move(omitted));
+  }
+}
+
 void Translator::add_node(const Node& node, const std::string& name) {
   const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
+  add_omitted_outputs(op, node);
   add_training_mode(op, node);
   add_bodies(op, node);
   add_overridable(op, node);

@@ -432,5 +432,47 @@ TEST_CASE("an operator newer than libonnx is not said to be wrong") {
   }
 }
 
+TEST_CASE("a gradient of a convolution does what its outputs ask for, at their places") {
+  ModelFolder models;
+  const onnx::ModelProto all = parse_graph(
+      "g (float[8,64,56,56] dy, float[8,64,56,56] x, float[64,64,3,3] w) => (float[8,64,56,56] dx, "
+      "float[64,64,3,3] dw, float[64] db) { dx, dw, db = com.microsoft.ConvGrad<group = 1>(dy, x, "
+      "w) "
+      "}");
+  const auto without = [&](const std::vector<int>& outputs) {
+    onnx::ModelProto model = all;
+    auto* const graph = model.mutable_graph();
+    for (const int i : outputs) graph->mutable_node(0)->set_output(i, "");
+    for (auto at = outputs.rbegin(); at != outputs.rend(); ++at) {
+      graph->mutable_output()->DeleteSubrange(*at, 1);
+    }
+    const LoadedModel loaded = models.load(model);
+    return op_work(*loaded.graph, loaded.graph->op_count() - 1);
+  };
+  constexpr double kOne = 2.0 * 8 * 64 * 56 * 56 * 576;
+  CHECK(without({}).flops == doctest::Approx(2 * kOne).epsilon(0.01));
+  CHECK(without({0}).flops == doctest::Approx(kOne).epsilon(0.01));
+  CHECK(without({1, 2}).flops == doctest::Approx(kOne).epsilon(0.01));
+  CHECK(without({0, 1}).flops == 8.0 * 64 * 56 * 56);  // a sum
+}
+
+TEST_CASE("gradients of pools and optimizers are known, of lists too") {
+  ModelFolder models;
+  const LoadedModel pools = models.load(parse_graph(
+      "g (float[1,2,4,4] dy, int64[1,2,4,4] at) => (float[1,2,8,8] dx, float[1,2,8,8] da) { dx = "
+      "MaxPoolGrad<kernel_shape = [2, 2]>(dy, at) da = AveragePoolGrad<kernel_shape = [2, 2]>(dy) "
+      "}"));
+  CHECK_FALSE(has_note(pools, "not known here"));
+  const LoadedModel lists = models.load(parse_graph(
+      "g (float rate, int64 step, float[64,8] w, float[64,8] dw, float[64,8] a, float[64,8] b) => "
+      "(flag) { ws = SequenceConstruct(w) ds = SequenceConstruct(dw) as = SequenceConstruct(a) bs "
+      "= "
+      "SequenceConstruct(b) flag, w2, a2, b2 = com.microsoft.AdamWOptimizer(rate, step, ws, ds, "
+      "as, "
+      "bs) }"));
+  CHECK_FALSE(has_note(lists, "not known here"));
+  CHECK_FALSE(has_note(lists, "no known size"));
+}
+
 }  // namespace
 }  // namespace berth::test
