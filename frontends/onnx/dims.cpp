@@ -568,6 +568,7 @@ void DimBinder::note_defaults() {
       if (in == computed_in_.end() || all_dims_.contains(name)) continue;
       computed.push_back(cat("'", readable(name), "' in '", readable(in->second), "'"));
     }
+    model_.dims_taken_as_one = names;
     model_.notes.push_back(cat("dimensions not given are taken as 1: ", list_names(names),
                                "; give them with --dim NAME=SIZE",
                                ", or the first of every input with --batch SIZE",

@@ -29,7 +29,15 @@ namespace {
 using frontend::list_names;
 using frontend::readable;
 
-void note_inference(const InferenceReport& report, std::vector<std::string>& notes) {
+/// What may mend a refusal: a net that halves an image and doubles it again has no place for one pixel.
+std::string advice_on_dims(const std::vector<std::string>& taken_as_one) {
+  if (taken_as_one.empty()) return "";
+  return cat("; 1 may be too small for dimensions that were not given: ", list_names(taken_as_one),
+             "; give them with --dim, such as --dim ", taken_as_one.front(), "=64");
+}
+
+void note_inference(const InferenceReport& report, const Model& model,
+                    std::vector<std::string>& notes) {
   if (!report.unknown_operators.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, count] : report.unknown_operators) {
@@ -50,7 +58,7 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   }
   if (report.refused > 0) {
     notes.push_back(cat("shape inference refuses ", report.refused, " nodes, first ",
-                        readable(report.first_refusal)));
+                        readable(report.first_refusal), advice_on_dims(model.dims_taken_as_one)));
   }
   if (report.contradictions > 0) {
     notes.push_back(cat(report.contradictions,
@@ -164,7 +172,7 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
   auto& notes = loading.notes;
   notes = model.notes;
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
-  note_inference(report, notes);
+  note_inference(report, model, notes);
   const std::vector<Node>& nodes = loading.program.main.nodes;
   if (options.experts && report.routings == 0 &&
       std::none_of(nodes.begin(), nodes.end(), is_mixture_of_experts)) {

@@ -60,6 +60,7 @@ struct Model {
 
   // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;
+  std::vector<std::string> dims_taken_as_one;  ///< of inputs, that have a name and that nobody gave
   /// Small tensors of integers whose external data is not there, which shapes may be computed from.
   std::vector<std::string> lost_shapes;
   /// Their files, by what is wrong with them: " missing".

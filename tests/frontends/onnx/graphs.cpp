@@ -462,6 +462,24 @@ TEST_CASE("a product whose sides do not fit is the one that is refused") {
   CHECK(type_text(*model.graph, "p") == "f32[10,6]");
 }
 
+TEST_CASE("a refusal where dimensions were taken as 1 names those to give") {
+  // Halves an image and doubles it again: 1 becomes 2.
+  ModelFolder models;
+  const onnx::ModelProto proto = parse_graph(
+      "g (float[1,2,h,8] x) => (y) <float[4] twice = {1.0, 1.0, 2.0, 2.0}> { half = "
+      "MaxPool<kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>(x) up = Resize(half, , "
+      "twice) "
+      "y = Concat<axis = 1>(up, x) }");
+  const LoadedModel model = models.load(proto);
+  CHECK(has_note(model,
+                 "(Concat): the shapes of its inputs do not fit together; 1 may be too small "
+                 "for dimensions that were not given: 'h'; give them with --dim, such as "
+                 "--dim h=64"));
+  LoadOptions options;
+  options.dims = {{"h", 64}};
+  CHECK_FALSE(has_note(models.load(proto, options), "refuses"));
+}
+
 TEST_CASE("sizes that are computed while the step runs are not known, and fit") {
   ModelFolder models;
   const LoadedModel model = models.load(parse_graph(
