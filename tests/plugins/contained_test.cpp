@@ -179,14 +179,14 @@ TEST_CASE("auto: passes are made whatever the policies before them took") {
   CHECK(asked == std::vector<std::string>{"single", "heft", "instant"});
 }
 
-TEST_CASE("auto: passes are made on the part of the machine where they are best") {
-  /// Shares ops out well on two devices only.
+TEST_CASE("auto: passes are made on the part of many devices where they are best") {
+  /// Shares ops out well on five devices only.
   class Choosy final : public Policy {
    public:
     explicit Choosy(std::vector<int>& asked) : asked_(asked) {}
     PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
       asked_.push_back(evaluator.problem().cluster().device_count());
-      return PolicyAnswer(asked_.back() == 2 ? Placement{0, 0, 1, 1} : Placement{0, 0, 0, 1});
+      return PolicyAnswer(asked_.back() == 5 ? Placement{0, 0, 1, 1} : Placement{0, 0, 0, 1});
     }
 
    private:
@@ -196,16 +196,21 @@ TEST_CASE("auto: passes are made on the part of the machine where they are best"
   const PolicyMaker make = [&](std::string_view, const OptionTexts&) {
     return std::make_unique<Choosy>(devices);
   };
-  const auto problem = four_ops(8);
-  const auto evaluator = make_simulation_evaluator(problem, 1);
-  const auto starts = collect_starts(make, contained_policies("instant"), /*skip_missing=*/true,
-                                     *problem, *evaluator, PlaceContext{});
+  const auto run = [&](DeviceId count) {
+    devices.clear();
+    const auto problem = four_ops(count);
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    return collect_starts(make, contained_policies("instant"), /*skip_missing=*/true, *problem,
+                          *evaluator, PlaceContext{});
+  };
   // A half that does not help is no reason to leave the quarter out.
-  CHECK(devices == std::vector<int>{8, 4, 2, 2});
-  CHECK(starts.found.back().solution.objective_us == 2);
+  CHECK(run(20).found.back().solution.objective_us == 2);
+  CHECK(devices == std::vector<int>{20, 10, 5, 3, 2, 5});
+  CHECK(run(8).found.size() == 1);
+  CHECK(devices == std::vector<int>{8});
 }
 
-TEST_CASE("auto: passes last as long as they gain, up to half of the budget") {
+TEST_CASE("auto: passes last as long as they gain on many devices, up to half of the budget") {
   /// Takes a second for a pass, of which so many gain; tells how long it was let.
   class Gaining final : public Policy {
    public:
@@ -223,12 +228,12 @@ TEST_CASE("auto: passes last as long as they gain, up to half of the budget") {
     int gains_;
     double& now_s_;
   };
-  const auto lasts_s = [](int gains) {
+  const auto lasts_s = [](int gains, DeviceId devices) {
     double now_s = 0;
     const PolicyMaker make = [&](std::string_view, const OptionTexts&) {
       return std::make_unique<Gaining>(gains, now_s);
     };
-    const auto problem = four_ops();
+    const auto problem = four_ops(devices);
     const auto evaluator = make_simulation_evaluator(problem, 1);
     PlaceContext context;
     context.budget_s = 100;
@@ -237,10 +242,11 @@ TEST_CASE("auto: passes last as long as they gain, up to half of the budget") {
     CHECK(starts.found.size() == 1);
     return now_s;
   };
-  CHECK(lasts_s(0) == 15);
-  CHECK(lasts_s(20) > 25);
-  CHECK(lasts_s(20) < 35);
-  CHECK(lasts_s(1000) == 50);
+  CHECK(lasts_s(0, 20) == 15);
+  CHECK(lasts_s(20, 20) > 25);
+  CHECK(lasts_s(20, 20) < 35);
+  CHECK(lasts_s(1000, 20) == 50);
+  CHECK(lasts_s(1000, 8) == 15);
 }
 
 TEST_CASE("auto: what was evaluated for a policy is not evaluated again") {
