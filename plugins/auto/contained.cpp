@@ -132,7 +132,7 @@ class Collector {
   /// passes find less than around one that they soon leave behind.
   void run_passes(const Contained& contained, Policy& policy, Policy* trial, Policy* partitioner) {
     from_ = best_;
-    if (has_many_devices() || has_unlike_links(problem_)) {
+    if (has_many_devices() || has_unlike_links_) {
       if (partitioner != nullptr && is_quick_enough(kPartitioner)) try_chains(*partitioner);
       if (trial != nullptr && context_.budget_s >= kStepsForTrials * evaluator_.least_s()) {
         try_passes(contained, *trial);
@@ -384,8 +384,7 @@ class Collector {
   void try_passes(const Contained& contained, Policy& trial) {
     const bool has_parts =
         has_many_devices() && problem_.constraints() == nullptr && part(0) != nullptr;
-    const bool has_links = has_unlike_links(problem_);
-    if (!has_parts && !has_links) return;
+    if (!has_parts && !has_unlike_links_) return;
     run({cat(contained.text, " at first"), contained.name}, trial);
     int in_vain = 0;
     for (std::size_t i = 0; has_parts && in_vain < kMostInVain && part(i) != nullptr; ++i) {
@@ -393,7 +392,7 @@ class Collector {
       try_on_part(contained, trial, part(i));
       in_vain = best_us_ < before_us ? 0 : in_vain + 1;
     }
-    if (has_links) {
+    if (has_unlike_links_) {
       try_mapped(cat(contained.text, " as if links were alike"), contained.name, trial,
                  with_links_alike(problem_));
     }
@@ -419,7 +418,7 @@ class Collector {
       if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
         counted->count({0, evaluator->simulated_ops()});
       }
-      if (has_unlike_links(problem_)) placement = mapped(problem_, placement, context_.seed);
+      if (has_unlike_links_) placement = mapped(problem_, placement, context_.seed);
       problem_.validate(placement);
       const std::size_t best = best_;
       add(std::move(from), std::move(placement));
@@ -473,6 +472,7 @@ class Collector {
   }
 
   const Problem& problem_;
+  bool has_unlike_links_ = has_unlike_links(problem_);
   Remembering evaluator_;
   const PlaceContext& context_;
   bool may_haste_;
