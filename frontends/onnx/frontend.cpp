@@ -29,7 +29,7 @@ namespace {
 using frontend::list_names;
 using frontend::readable;
 
-/// What may mend a refusal: a net that halves an image and doubles it again has no place for one pixel.
+/// Advice that may mend a refusal: a net that halves an image and doubles it again has no place for one pixel.
 std::string advice_on_dims(const std::vector<std::string>& taken_as_one) {
   if (taken_as_one.empty()) return "";
   return cat("; 1 may be too small for dimensions that were not given: ", list_names(taken_as_one),

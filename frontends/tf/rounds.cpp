@@ -307,7 +307,7 @@ class Conditions {
     return kUnknownDim;
   }
 
-  /// What a branch gives where that is always the same; `taken`: what the condition is where it runs, which the
+  /// The value that a branch gives where that is always the same; `taken`: what the condition is where it runs, which the
   /// branch may hand on.
   static std::optional<bool> result_of(const Program& program, const Node& node,
                                        const Program& branch, bool taken) {

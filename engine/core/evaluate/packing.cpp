@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-/// Of more groups the search would not get through; the small ones find room between them.
+/// The search would not get through more groups; the small ones find room between them.
 constexpr std::size_t kMostGroups = 160;
 /// Steps of the whole search, some 10 ms, and for the ways to fill one device.
 constexpr std::int64_t kMostSteps = 400000;
@@ -114,7 +114,7 @@ class Packing {
     return hardest;
   }
 
-  /// What the open devices may leave empty, all together; negative where they, or those that alone can
+  /// The bytes that the open devices may leave empty, all together; negative where they, or those that alone can
   /// run some of the items, have too little room.
   [[nodiscard]] std::int64_t slack() const {
     std::vector<std::int64_t> needed(able_.size(), 0);  // by items of each set
@@ -135,7 +135,7 @@ class Packing {
     return room == kNoLimit ? kNoLimit : room - of_all;
   }
 
-  /// Of the open devices among `set`; null = of all.
+  /// The capacity of the open devices among `set`; null = of all.
   [[nodiscard]] std::int64_t room(const std::vector<bool>* set) const {
     std::int64_t room = 0;
     for (Index d = 0; d < open_.size(); ++d) {
@@ -215,7 +215,7 @@ class Packing {
     taken.push_back(others_[i]);
     extend(i + 1, left - item.bytes, least_out, slack, taken, all);
     taken.pop_back();
-    // Of items that are alike, the first ones are taken.
+    // The first ones are taken of items that are alike.
     for (++i; i < others_.size(); ++i) {
       const Item& next = items_[others_[i]];
       if (next.bytes != item.bytes || next.able != item.able) break;
