@@ -52,6 +52,35 @@ TEST_CASE("inspect, place and compare name the types without a work rule and the
   }
 }
 
+TEST_CASE("a reached bound says that it rests on bytes alone where an op has no work rule") {
+  const Workplace work;
+  work.write_text("model.pbtxt", kUncommonTypes);
+  const std::vector<std::string> call = {"place",  "model.pbtxt", "--cluster",
+                                         "v100x8", "--policy",    "single"};
+  const ProcessResult guessed = work.berth(call);
+  CHECK(guessed.out.find("reached, where ops without a work rule take what their bytes do") !=
+        std::string::npos);
+  CHECK(guessed.out.find("no placement is better") == std::string::npos);
+  CHECK(guessed.out.find("Work that is not known may change all of this") != std::string::npos);
+
+  std::string known = kUncommonTypes;
+  known.replace(known.find("NoSuchOp"), 8, "Tanh");
+  work.write_text("model.pbtxt", known);
+  CHECK(work.berth(call).out.find("reached: no placement is better") != std::string::npos);
+}
+
+TEST_CASE("an op that holds a compiled program is told with what to place in its stead") {
+  const Workplace work;
+  std::string model = kUncommonTypes;
+  model.replace(model.find("NoSuchOp"), 8, "XlaCallModule");
+  work.write_text("model.pbtxt", model);
+  const ProcessResult result =
+      work.berth({"place", "model.pbtxt", "--cluster", "v100x8", "--policy", "single"});
+  CHECK(result.status == 0);
+  CHECK(result.err.find("1 XlaCallModule op holds a compiled program") != std::string::npos);
+  CHECK(result.err.find("StableHLO") != std::string::npos);
+}
+
 TEST_CASE("nothing is said where every type has a rule or a stated cost") {
   const Workplace work;
   const ProcessResult result = work.berth({"inspect", "diamond.graph.json"});

@@ -102,6 +102,34 @@ void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
                       "give the model its shapes, or measured costs"));
 }
 
+/// An op that a compiler has made of a whole program, which is within its attributes and not in the graph.
+struct CompiledProgram {
+  std::string_view dialect, type;
+  std::string_view instead;  ///< what has the ops one by one
+};
+
+constexpr CompiledProgram kCompiledPrograms[] = {
+    {"onnx", "EPContext", "place the model that it was compiled from"},
+    {"tf", "TRTEngineOp", "place the model as it was before TF-TRT converted it"},
+    {"tf", "XlaCallModule",
+     "place the JAX program itself: its StableHLO by the MLIR pass, or an ONNX export"},
+};
+
+/// Nothing within such an op is seen: neither its work nor its parameters, and it cannot be divided.
+void note_compiled_programs(const Graph& graph, std::vector<std::string>& notes) {
+  for (const CompiledProgram& program : kCompiledPrograms) {
+    if (graph.dialect() != program.dialect) continue;
+    std::int64_t count = 0;
+    for (OpId op = 0; op < graph.op_count(); ++op) count += graph.op_type(op) == program.type;
+    if (count == 0) continue;
+    notes.push_back(
+        cat(format_count(count), " ", program.type, count == 1 ? " op holds" : " ops hold",
+            " a compiled program, whose work and parameters are not counted and whose ops "
+            "cannot be placed: figures are of what is around it; ",
+            program.instead));
+  }
+}
+
 /// Ops of the runtime's hosts in bodies: the op that has the body runs where it is placed, and they on a host.
 void note_host_ops_within(const Graph& graph, bool has_host, std::vector<std::string>& notes) {
   std::set<std::string> types;
@@ -271,6 +299,7 @@ void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
                std::vector<std::string>& notes) {
   note_idle_kinds(problem, notes);
   note_no_work(problem, notes);
+  note_compiled_programs(problem.graph(), notes);
   note_plain_links(problem, machine, notes);
   note_next_step(problem, notes);
   note_empty_margins(problem, notes);

@@ -96,14 +96,31 @@ bool knows_sizes(const Graph& graph) {
   return true;
 }
 
+/// Whether roofline costs take an op for no more than the bytes that it moves.
+bool guesses_work(const Problem& problem) {
+  if (problem.costs().source() != "roofline") return false;
+  const Graph& graph = problem.graph();
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op) || has_work_rule(graph, op) || !graph.stated_costs(op).empty())
+      continue;
+    if (graph.output_bytes(op) > 0) return true;
+  }
+  return false;
+}
+
+/// What a reached bound says of placements.
+std::string_view reached_text(const Problem& problem) {
+  if (!knows_sizes(problem.graph())) return "reached, where tensors without a size are empty";
+  if (guesses_work(problem))
+    return "reached, where ops without a work rule take what their bytes do";
+  return "reached: no placement is better";
+}
+
 std::string gap_text(const Outcome& outcome) {
   if (outcome.executed) return "costs prove nothing of what is measured";
   if (std::isinf(outcome.gap())) return "no bound is known";
-  const std::string_view reached = knows_sizes(outcome.problem->graph())
-                                       ? "reached: no placement is better"
-                                       : "reached, where tensors without a size are empty";
-  const std::string gap =
-      outcome.gap() < kReached ? std::string(reached) : format_percent(outcome.gap()) + " above it";
+  const std::string gap = outcome.gap() < kReached ? std::string(reached_text(*outcome.problem))
+                                                   : format_percent(outcome.gap()) + " above it";
   if (outcome.bound.us <= 0) return gap;
   return cat("by the ", outcome.bound.source, outcome.bound.cut_short ? ", cut short; " : "; ",
              gap);
@@ -154,6 +171,11 @@ std::string advice_text(const Outcome& outcome) {
   if (outcome.gap() < kShown) {
     if (!knows_sizes(outcome.problem->graph())) {
       return "Sizes that are not known may change all of this: give them first.";
+    }
+    if (guesses_work(*outcome.problem)) {
+      return "Work that is not known may change all of this: measure the model (profile), or state "
+             "the "
+             "ops' work (--op-rules).";
     }
     return cat(outcome.problem->constraints() == nullptr ? "Only" : "Under these constraints only",
                " another machine or cheaper ops would be faster",
