@@ -1,6 +1,8 @@
 // Lower bounds of a step's runtime from chains of dependent ops; heads.h says what heads and tails
 // are, and proves them.
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "berth/support/disjoint_sets.h"
 #include "berth/support/index.h"
@@ -204,6 +206,99 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
   return paths.rounded_down(us);
 }
 
+/// Fans. Let J be ops that read one op v, v not among them, and let J run on m devices. On each of them
+/// but v's the first of J waits for a tensor of v, which v's device sends for that device alone. Its
+/// outgoing engine sends one after the other, so the i-th starts no earlier than start + i x, where v
+/// has ended by `start` at the earliest and x is the least time of such a transfer. So
+///   m T >= m start + x (0 + 1 + .. + m - 1) + work of J + the m smallest rests of J,
+/// where m is not known. The same holds backwards, of ops that one op reads, whose device has one
+/// incoming engine. Links that hold no engines (parallel ones) have x = 0.
+class Fans {
+ public:
+  Fans(const Facts& facts, const Paths& paths)
+      : facts_(facts), devices_(facts.problem().cluster().device_count()) {
+    for (OpId op = 0; op < facts.graph().op_count(); ++op) ends_.push_back(paths.ends_us(op));
+  }
+
+  /// `ends`: the heads of `v` where J reads it, the tails where it reads J.
+  [[nodiscard]] double largest_us(const Heads& ends, Heads::Direction direction) {
+    const bool forward = direction == Heads::Direction::forward;
+    const Graph& graph = facts_.graph();
+    double largest_us = 0;
+    for (OpId v = 0; v < graph.op_count() && !facts_.stopped(); ++v) {
+      const auto edges = forward ? graph.out_edges(v) : graph.in_edges(v);
+      if (edges.size() < 3) continue;  // of two, joins know more
+      gather(v, edges, forward);
+      largest_us = std::max(largest_us, least_us(ends.least_with_op_us(v), forward));
+    }
+    return largest_us;
+  }
+
+ private:
+  void gather(OpId v, std::span<const Edge> edges, bool forward) {
+    others_.clear();
+    transfer_us_ = kCannotRun;
+    for (const Edge& edge : edges) {
+      const OpId other = forward ? edge.dst : edge.src;
+      if (edge.tensor == kNoTensor || facts_.classes().of(other) == facts_.classes().of(v))
+        continue;
+      others_.push_back(other);
+      transfer_us_ = std::min(transfer_us_, engine_us(edge));
+    }
+    std::sort(others_.begin(), others_.end());
+    others_.erase(std::unique(others_.begin(), others_.end()), others_.end());
+  }
+
+  /// The least time that a transfer of the edge's tensor holds the engines of its ends.
+  [[nodiscard]] double engine_us(const Edge& edge) const {
+    double us = kCannotRun;
+    for (KindId j = 0; j < facts_.kind_count(); ++j) {
+      if (facts_.op_us(edge.src, j) == kCannotRun) continue;
+      for (KindId k = 0; k < facts_.kind_count(); ++k) {
+        if (facts_.op_us(edge.dst, k) == kCannotRun) continue;
+        const Facts::Link link = facts_.link(j, k);
+        if (link.bandwidth_bytes_per_s == 0) continue;
+        us = std::min(us, link.queues ? facts_.transfer_us(edge.tensor, j, k) : 0);
+      }
+    }
+    return us;
+  }
+
+  /// Over the numbers of devices that the ops may use, which may be one where nothing can be sent.
+  [[nodiscard]] double least_us(double start_us, bool forward) {
+    rests_.clear();
+    double sum_us = 0;
+    for (const OpId op : others_) {
+      const Paths::Ends& ends = ends_[at(op)];
+      sum_us += ends.work;
+      rests_.push_back(forward ? ends.rest : ends.start);
+    }
+    std::sort(rests_.begin(), rests_.end());
+    double least = kCannotRun;
+    for (std::size_t m = 1; m <= std::min(rests_.size(), at(devices_)); ++m) {
+      const auto count = static_cast<double>(m);
+      sum_us += rests_[m - 1] + (m == 1 ? 0 : (count - 1) * transfer_us_);
+      least = std::min(least, start_us + sum_us / count);
+    }
+    return least == kCannotRun ? 0 : least;
+  }
+
+  const Facts& facts_;
+  DeviceId devices_;
+  std::vector<Paths::Ends> ends_;  // by op
+  std::vector<OpId> others_;       // J
+  std::vector<double> rests_;      // of J, the smallest first
+  double transfer_us_ = 0;
+};
+
+double fan_us(const Facts& facts, const Paths& paths, const Heads& heads, const Heads& tails) {
+  const bool engines = facts.problem().options().semantics == Semantics::dataflow;
+  if (!engines || facts.kind_count() > Heads::kMaxKinds) return 0;
+  Fans fans(facts, paths);
+  return paths.rounded_down(std::max(fans.largest_us(heads, Heads::Direction::forward),
+                                     fans.largest_us(tails, Heads::Direction::backward)));
+}
+
 }  // namespace
 
 LowerBound backlog_bound(const Facts& facts, const Heads& heads, const Heads& tails) {
@@ -229,6 +324,9 @@ void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   bounds.push_back({joined.longest_us(), "critical path with joins"});
   if (facts.stopped()) return;
   bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
+  if (const double us = fan_us(facts, joined, joined_heads, joined_tails); us > 0) {
+    bounds.push_back({us, "transfers of one op to or from many devices"});
+  }
   if (facts.counts_parameters()) {
     if (const double us = forced_cut_us(facts, joined); us > 0) {
       bounds.push_back({us, "memory-forced transfer"});

@@ -218,6 +218,52 @@ TEST_CASE("lower_bounds: never above the optimum where much flows into few ops")
   CHECK(links > 30);
 }
 
+TEST_CASE("lower_bounds: never above the optimum where one op is read by many, or reads many") {
+  int decides = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    GraphBuilder builder("fans");
+    const auto add_op = [&] {
+      const OpId op = builder.add_op("op" + std::to_string(builder.op_count()), "Op");
+      TensorInfo info;
+      info.bytes = static_cast<std::int64_t>(50000 + random.below(100000));
+      builder.add_output(op, info);
+      return op;
+    };
+    const bool scatters = random.below(3) != 0, gathers = !scatters || random.below(2) == 0;
+    if (scatters) add_op();
+    const auto wide = static_cast<OpId>(3 + random.below(3));
+    for (OpId i = 0; i < wide; ++i) {
+      const OpId op = add_op();
+      if (scatters) builder.add_input(op, 0);
+    }
+    if (gathers) {
+      const OpId last = add_op();
+      for (OpId i = 0; i < wide; ++i) builder.add_input(last, (scatters ? 1 : 0) + i);
+    }
+    const auto graph = builder.build();
+    std::shared_ptr<const Cluster> cluster =
+        cluster_of({device("a", "x"), device("b", "x"), device("c", "x")}, 0, 1000);
+    if (seed % 3 == 0) {
+      cluster = random_cluster(random, {.devices = 3,
+                                        .kinds = 1 + static_cast<int>(random.below(2)),
+                                        .parallel_chance = seed % 2 == 0 ? 0.3 : 0.0});
+    }
+    const auto costs = random_costs(random, *graph, *cluster, 300, seed % 5 == 0 ? 0.3 : 0.0);
+    for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+      const auto problem = make_problem(graph, cluster, costs, Objective::latency, semantics);
+      const double best = optimum_us(problem);
+      for (const LowerBound& bound : lower_bounds(*problem)) {
+        CAPTURE(bound.source);
+        CHECK(bound.us <= best);
+      }
+      if (lower_bound(*problem).source == "transfers of one op to or from many devices") ++decides;
+    }
+  }
+  CHECK(decides > 30);
+}
+
 TEST_CASE("lower_bounds: critical path") {
   SUBCASE("is met exactly by a chain on the fastest kind") {
     const auto problem =
@@ -522,6 +568,33 @@ TEST_CASE("lower_bounds: heads, work and tails") {
   CHECK(bound_named(*problem, "heads, work and tails") == doctest::Approx(16));
   CHECK(optimum_us(problem) == doctest::Approx(16));
   CHECK(lower_bound(*problem).source == "heads, work and tails");
+}
+
+TEST_CASE("lower_bounds: one op sends to each device in turn, and receives from each in turn") {
+  // An op of 1 us, nine readers of 4 us each, and three devices; a tensor takes 10 us: the sender's device
+  // starts at once, the others after 10 and 20 us. (3 + 30 + 36) / 3 = 23; two: (2 + 10 + 36) / 2 = 24.
+  const std::string source = "transfers of one op to or from many devices";
+  for (const bool gathers : {false, true}) {
+    CAPTURE(gathers);
+    GraphBuilder builder("fan");
+    TensorInfo info;
+    info.bytes = 10;
+    for (OpId op = 0; op < 10; ++op) {
+      builder.add_op("op" + std::to_string(op), "Op");
+      builder.add_output(op, info);
+    }
+    for (OpId op = 0; op < 9; ++op) {
+      gathers ? builder.add_input(9, op) : builder.add_input(op + 1, 0);
+    }
+    std::vector<double> costs(10, 4);
+    costs[gathers ? 9 : 0] = 1;
+    const std::vector<Device> devices{device("a", "x"), device("b", "x"), device("c", "x")};
+    const auto graph = builder.build();
+    const auto problem = make_problem(graph, cluster_of(devices, 0), costs_of({costs}));
+    CHECK(bound_named(*problem, source) == doctest::Approx(23));
+    CHECK(optimum_us(problem) >= 23);
+    CHECK(lower_bound(*problem).source == source);
+  }
 }
 
 TEST_CASE("lower_bounds: three classes on two devices put two on one") {
