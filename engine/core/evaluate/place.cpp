@@ -20,6 +20,7 @@
 #include "evaluate/needed_bound.h"
 #include "evaluate/overrun.h"
 #include "support/enum_name.h"
+#include "support/foreign_call.h"
 #include "support/units.h"
 
 namespace berth {
@@ -125,18 +126,10 @@ class CallerFailure {
 /// The policy's answer; what it throws beside Error becomes an Error naming it.
 PolicyAnswer run(Policy& policy, Evaluator& evaluator, const PlaceContext& context) {
   try {
-    return policy.place(evaluator, context);
-  } catch (const Error&) {
-    throw;
+    return call_plugin(name_of(policy), [&] { return policy.place(evaluator, context); });
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::unsupported,
                 cat(name_of(policy), " ran out of memory; use fewer groups or another policy"));
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::invalid_argument,
-                cat(name_of(policy), " failed with an error of its own: ", error.what()));
-  } catch (...) {
-    throw Error(ErrorCode::invalid_argument,
-                cat(name_of(policy), " failed with an unknown exception; fix the plugin"));
   }
 }
 
@@ -229,6 +222,30 @@ void check_proven(const Policy& policy, const LowerBound& proven, const Evaluati
                   proven.source, ") and returned a placement of ", evaluation.objective_us, " us"));
 }
 
+/// An answer says of itself no more than a policy can know, and has placements of this problem's ops.
+void check_contract(const Policy& policy, const Problem& problem, const PolicyAnswer& answer) {
+  const auto breaks = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, cat(name_of(policy), " breaks its contract: ", what));
+  };
+  constexpr SearchEnd kOwnEnds[] = {SearchEnd::done, SearchEnd::budget, SearchEnd::gave_up};
+  if (std::find(std::begin(kOwnEnds), std::end(kOwnEnds), answer.end) == std::end(kOwnEnds)) {
+    breaks("its search ended otherwise than with done, budget or gave_up (PolicyAnswer::end)");
+  }
+  if (!answer.learned) return;
+  const LearnedAnswer& learned = *answer.learned;
+  if (!has_name(kWhose, learned.whose)) breaks("LearnedAnswer::whose has no such value");
+  if (learned.weights && !has_name(kWeights, *learned.weights)) {
+    breaks("LearnedAnswer::weights has no such value");
+  }
+  if (learned.updates < 0) breaks("LearnedAnswer::updates is below 0");
+  for (const Placement* placement : {&learned.own, &learned.start}) {
+    const auto ops = static_cast<std::size_t>(problem.graph().op_count());
+    if (placement->empty() || placement->size() == ops) continue;
+    breaks(
+        cat("a placement of LearnedAnswer has ", placement->size(), " devices for ", ops, " ops"));
+  }
+}
+
 /// The evaluation of an answer, the best single device's, and the bound.
 void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answer,
            BoundEffort effort, const std::function<bool()>& should_stop, PlaceResult& result) {
@@ -238,6 +255,7 @@ void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answe
     throw Error(error.code(),
                 cat(name_of(policy), " returned an invalid placement: ", error.what()));
   }
+  check_contract(policy, evaluator.problem(), answer);
   result.evaluation = evaluator.evaluate(answer.placement);
   if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);

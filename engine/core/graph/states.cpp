@@ -64,7 +64,8 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
       refuse(cat("the state of '", input, "' is a parameter, which no step changes"));
     }
     if (!is_input(state.input)) {
-      refuse(cat("'", input, "' is no input, so that it cannot hold a state"));
+      refuse(cat("'", input, "' is no input, so that it cannot hold a state; an input's type is ",
+                 "Input, or another one that files/formats/graph.md lists"));
     }
     if (const auto had = std::find(data.states.begin(), data.states.end(), state);
         had != data.states.end()) {

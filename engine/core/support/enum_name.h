@@ -18,6 +18,12 @@ template <typename Enum, std::size_t count>
   return count == static_cast<std::size_t>(last) + 1;
 }
 
+/// Whether a value that a plugin gave is one of the enumeration.
+template <typename Enum, std::size_t count>
+[[nodiscard]] constexpr bool has_name(const std::string_view (&)[count], Enum value) noexcept {
+  return static_cast<std::size_t>(value) < count;
+}
+
 template <typename Enum, std::size_t count>
 [[nodiscard]] constexpr std::string_view name_of(const std::string_view (&names)[count],
                                                  Enum value) noexcept {

@@ -31,6 +31,7 @@
 #include "host/load_parts.h"
 #include "host/plugin_folder.h"
 #include "host/policy_table.h"
+#include "support/foreign_call.h"
 
 namespace berth {
 namespace {
@@ -479,6 +480,18 @@ std::vector<std::string> Engine::State::frontends() {
 
 namespace {
 
+std::string frontend_name(const std::string& name) {
+  return cat("frontend '", name, "'");
+}
+
+std::string frontend_of(const std::filesystem::path& model) {
+  return cat(model.string(), ": the frontend that reads it");
+}
+
+[[noreturn]] void throw_empty(const std::string& whom, const char* what) {
+  throw Error(ErrorCode::incompatible, cat(whom, " gave no ", what, "; fix the plugin"));
+}
+
 /// Frontends would take what they may not open for no model of theirs.
 void check_readable(const std::filesystem::path& model) {
   std::error_code error;
@@ -503,7 +516,7 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   const std::vector<std::string> names = state_->frontends();
   for (const std::string& name : names) {
     std::unique_ptr<Frontend> frontend = make_frontend(name);
-    if (frontend->claims(model)) return frontend;
+    if (call_plugin(frontend_name(name), [&] { return frontend->claims(model); })) return frontend;
   }
   const std::string left_out = state_->frontends_left_out();
   if (const std::string advice = foreign_model_advice(model); !advice.empty()) {
@@ -545,7 +558,11 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
                     ": its frontend cannot give what executing it needs; measure an .onnx or a "
                     "TensorFlow model"));
   }
-  LoadedProgram loaded = loader->load_program(model, options);
+  LoadedProgram loaded =
+      call_plugin(frontend_of(model), [&] { return loader->load_program(model, options); });
+  if (loaded.program == nullptr || loaded.program->graph == nullptr) {
+    throw_empty(frontend_of(model), "program");
+  }
   auto graph = as_run(loaded.program->graph, options);
   if (graph != loaded.program->graph) {
     auto program = std::make_shared<Program>(*loaded.program);
@@ -572,9 +589,15 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
   for (const std::string& name : names) {
     const std::unique_ptr<Frontend> frontend = make_frontend(name);
     auto* const reader = dynamic_cast<CostsReader*>(frontend.get());
-    if (reader != nullptr && reader->claims_costs(costs)) {
+    if (reader == nullptr) continue;
+    const auto load = [&]() -> std::optional<LoadedCosts> {
+      if (!reader->claims_costs(costs)) return std::nullopt;
       return reader->load_costs(costs, graph, cluster);
-    }
+    };
+    std::optional<LoadedCosts> loaded = call_plugin(frontend_name(name), load);
+    if (!loaded) continue;
+    if (loaded->costs == nullptr) throw_empty(frontend_name(name), "costs");
+    return std::move(*loaded);
   }
   throw Error(
       ErrorCode::unsupported,
@@ -593,7 +616,10 @@ LoadedModel load_by(Engine& engine, std::unique_ptr<Frontend>& frontend,
                     const std::filesystem::path& model, const LoadOptions& options) {
   const bool own = is_exchange_graph(model);
   if (!own && frontend == nullptr) frontend = engine.frontend_for(model);
-  LoadedModel loaded = own ? load_exchange_graph(model, options) : frontend->load(model, options);
+  LoadedModel loaded =
+      own ? load_exchange_graph(model, options)
+          : call_plugin(frontend_of(model), [&] { return frontend->load(model, options); });
+  if (loaded.graph == nullptr) throw_empty(frontend_of(model), "graph");
   loaded.graph = as_run(std::move(loaded.graph), options);
   return loaded;
 }

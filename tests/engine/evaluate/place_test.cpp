@@ -481,6 +481,29 @@ TEST_CASE("place: a policy that breaks its contract is named") {
         Scripted::Script([](Evaluator&, const PlaceContext&) -> Placement { throw 42; })}) {
     CHECK(mentions(message_of(script), "policy 'scripted'"));
   }
+  const auto answers = [&](const auto& change) {
+    return message_of([&](Evaluator&, const PlaceContext&) {
+      PolicyAnswer answer(Placement{0, 0});
+      answer.learned = LearnedAnswer{};
+      change(answer);
+      return answer;
+    });
+  };
+  const std::string broken = "policy 'scripted' breaks its contract";
+  for (const SearchEnd end : {SearchEnd::proven, SearchEnd::cancelled, SearchEnd{99}}) {
+    CHECK(mentions(answers([&](PolicyAnswer& answer) { answer.end = end; }), broken.c_str()));
+  }
+  CHECK(mentions(answers([](PolicyAnswer& answer) { answer.learned->whose = Whose{99}; }),
+                 broken.c_str()));
+  CHECK(mentions(answers([](PolicyAnswer& answer) { answer.learned->weights = Weights{99}; }),
+                 broken.c_str()));
+  CHECK(mentions(answers([](PolicyAnswer& answer) { answer.learned->updates = -1; }),
+                 broken.c_str()));
+  CHECK(mentions(answers([](PolicyAnswer& answer) {
+                   answer.learned->own = {0, 0, 0};
+                 }),
+                 broken.c_str()));
+  CHECK(answers([](PolicyAnswer&) {}) == "no error");
   CHECK(message_of([](Evaluator&, const PlaceContext&) -> Placement {
           throw Error(ErrorCode::infeasible, "too small");
         }) == "too small");

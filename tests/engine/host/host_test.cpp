@@ -410,6 +410,23 @@ TEST_CASE("plugin host: the working directory is not searched") {
   fs::current_path(before);
 }
 
+TEST_CASE("plugin host: a frontend that fails gives an error naming it or its model") {
+  Engine engine({fixture_folder("frontend")});
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name, ErrorCode code,
+                           std::initializer_list<std::string_view> parts) {
+    const fs::path model = folder.path() / (name + ".fixture");
+    std::ofstream(model) << "a model";
+    test::expect_error(code, parts, [&] { static_cast<void>(engine.load(model)); });
+  };
+  refused("claims", ErrorCode::invalid_argument,
+          {"frontend 'broken' failed with an error of its own: no idea"});
+  refused("throws", ErrorCode::invalid_argument,
+          {"throws.fixture: the frontend that reads it failed", "no licence today"});
+  refused("number", ErrorCode::invalid_argument, {"unknown exception"});
+  refused("empty", ErrorCode::incompatible, {"gave no graph"});
+}
+
 TEST_CASE("plugin host: a factory that fails gives an error naming the plugin") {
   SUBCASE("by throwing") {
     Engine engine({fixture_folder("throwing")});
