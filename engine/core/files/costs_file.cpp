@@ -46,8 +46,9 @@ OpId find_op(const JsonReader& entry, const std::string& name, const Graph& grap
 std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,
                                         const Cluster& cluster, const std::string& origin) {
   root.expect_object(
-      {"format", "graph", "tensor_bytes", "kinds", "ops", "workspace_bytes", "joined"},
+      {"format", "graph", "machine", "tensor_bytes", "kinds", "ops", "workspace_bytes", "joined"},
       kCostsFormat);
+  if (root.has("machine")) static_cast<void>(root.at("machine").text());
   if (root.has("tensor_bytes")) static_cast<void>(root.at("tensor_bytes").bytes());
   const std::string& costs_of = root.at("graph").text();
   const std::vector<std::string> kinds = read_kinds(root.at("kinds"), cluster);
@@ -151,6 +152,21 @@ std::string note_of_other_sizes(const Json& document, const std::string& origin,
              " as it is loaded now; measure it for this batch and these dimensions");
 }
 
+/// A profile's machine has its backend's description in brackets (profile.cpp). Other names say nothing of
+/// what was measured.
+bool describes(const std::string& machine) {
+  return machine.ends_with(')') && machine.find(" (") != machine.npos;
+}
+
+/// Kinds of one name, such as "cpu", are taken to be alike.
+std::string note_of_other_machine(const Json& document, const std::string& origin,
+                                  const Cluster& cluster) {
+  const std::string machine = document.value("machine", std::string());
+  if (machine == cluster.name() || !describes(machine) || !describes(cluster.name())) return {};
+  return cat(origin, ": these costs were measured on ", machine, ", and the cluster is ",
+             cluster.name(), "; profile the model on that one");
+}
+
 }  // namespace
 
 std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::string& origin,
@@ -165,6 +181,7 @@ std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::strin
   }
   auto costs = read_costs(JsonReader(document, origin), graph, cluster, origin);
   note = note_of_other_sizes(document, origin, graph);
+  if (note.empty()) note = note_of_other_machine(document, origin, cluster);
   return costs;
 }
 
@@ -196,11 +213,9 @@ std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cl
       workspace[graph.op_name(op)] = bytes;
     }
   }
-  Json document = {{"format", kCostsFormat},
-                   {"graph", graph.name()},
-                   {"tensor_bytes", tensor_bytes(graph)},
-                   {"kinds", std::move(kinds)},
-                   {"ops", std::move(ops)}};
+  Json document = {{"format", kCostsFormat},    {"graph", graph.name()},
+                   {"machine", cluster.name()}, {"tensor_bytes", tensor_bytes(graph)},
+                   {"kinds", std::move(kinds)}, {"ops", std::move(ops)}};
   if (!workspace.empty()) document["workspace_bytes"] = std::move(workspace);
   for (const Costs::Joined& pair : costs.joined()) {
     document["joined"][graph.op_name(pair.op)] = graph.op_name(pair.with);

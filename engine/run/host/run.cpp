@@ -2,6 +2,7 @@
 #include "berth/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "host/replica_steps.h"
 #include "host/short_by_rules.h"
 #include "host/simplest_run.h"
+#include "support/units.h"
 
 namespace berth {
 namespace {
@@ -171,6 +173,18 @@ class Searches {
     options.trace = true;
     Measurement measured = berth::measure(*task_.session, outcome.placement, options);
     outcome.trace = std::move(measured.step.trace);
+    // Busy times and the picture are of one and the same step.
+    outcome.evaluation.busy_us.clear();
+    for (const DeviceUsage& device : outcome.trace.devices) {
+      outcome.evaluation.busy_us.push_back(device.busy_us);
+    }
+    constexpr double kUnlike = 0.1;
+    const double figure_us = outcome.evaluation.runtime_us;
+    if (std::abs(outcome.trace.runtime_us - figure_us) > kUnlike * figure_us) {
+      outcome.notes.push_back(cat("devices and transfers are of a step that took ",
+                                  format_us(outcome.trace.runtime_us), " when it was traced, not ",
+                                  format_us(figure_us)));
+    }
     for (std::string& note : measured.notes) outcome.notes.push_back(std::move(note));
   }
 

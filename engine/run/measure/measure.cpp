@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "berth/backend.h"
 #include "berth/error.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// Less is what caches and clocks do.
 constexpr double kDrift = 0.03;
+/// Fewer steps have no median to speak of.
+constexpr std::size_t kFewestSteps = 3;
 
 void check(const MeasureOptions& options) {
   if (options.warm_up < 0 || options.repeats < 1) {
@@ -100,20 +103,34 @@ Measurement measure(Session& session, const Placement& placement, const MeasureO
   const HostState before = read_host_state();
   Measurement measured;
   std::vector<StepResult> results;
-  const auto run = [&] {
-    StepResult result = session.run(placement, step);
-    measured.steps_us.push_back(result.runtime_us);
-    take_peaks(result, measured);
-    return result;
+  // No step where whoever stops it has enough of them for a figure.
+  const auto run = [&]() -> std::optional<StepResult> {
+    try {
+      StepResult result = session.run(placement, step);
+      measured.steps_us.push_back(result.runtime_us);
+      take_peaks(result, measured);
+      return result;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::cancelled || measured.steps_us.size() < kFewestSteps) throw;
+      return std::nullopt;
+    }
   };
-  for (int i = 0; i < options.repeats; ++i) results.push_back(run());
+  bool goes_on = true;
+  for (int i = 0; i < options.repeats && goes_on; ++i) {
+    std::optional<StepResult> result = run();
+    goes_on = result.has_value();
+    if (goes_on) results.push_back(std::move(*result));
+  }
   step.trace = false;  // as many traces as the first steps have are enough to choose from
-  while (options.precision > 0 && measured.steps_us.size() < kMostRepeats &&
+  while (goes_on && options.precision > 0 && measured.steps_us.size() < kMostRepeats &&
          !precise(measured.steps_us, options.precision)) {
-    static_cast<void>(run());
+    goes_on = run().has_value();
   }
   measured.notes = disturbances(before, read_host_state());
   describe(measured);
+  if (!goes_on) {
+    measured.notes.push_back(cat("stopped after ", measured.steps_us.size(), " steps that count"));
+  }
   doubt(options, measured);
   const auto nearest = std::min_element(results.begin(), results.end(),
                                         [&](const StepResult& a, const StepResult& b) {

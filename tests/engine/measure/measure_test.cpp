@@ -79,6 +79,33 @@ TEST_CASE("measure: seed and interruption reach every step, and what a step thro
   CHECK(session.steps == 3);
 }
 
+TEST_CASE("measure: whoever stops it has the figures of three steps or more") {
+  for (const int steps : {2, 3, 40}) {
+    CAPTURE(steps);
+    ScriptedSession session(chain_program(),
+                            [i = 0, steps](const Placement&, const StepOptions&) mutable {
+                              if (i++ == steps) throw Error(ErrorCode::cancelled, "stopped");
+                              StepResult result;
+                              result.runtime_us = 10 * i;
+                              result.peak_bytes = {i};
+                              return result;
+                            });
+    const MeasureOptions options{.warm_up = 0, .repeats = 5, .precision = 0.001};
+    if (steps < 3) {
+      expect_error(ErrorCode::cancelled, {"stopped"}, [&] {
+        static_cast<void>(measure(session, {0, 0, 0}, options));
+      });
+      continue;
+    }
+    const Measurement found = measure(session, {0, 0, 0}, options);
+    CHECK(found.steps_us.size() == static_cast<std::size_t>(steps));
+    CHECK(found.median_us == doctest::Approx(5 * (steps + 1)));
+    CHECK(found.peak_bytes == std::vector<std::int64_t>{steps});
+    const std::string note = "stopped after " + std::to_string(steps) + " steps that count";
+    CHECK(std::count(found.notes.begin(), found.notes.end(), note) == 1);
+  }
+}
+
 TEST_CASE("measure: steps go on until the mean is precise, and the interval is Student's") {
   // With eleven of them half of the interval is 5.01 % of the mean, with twelve 4.5 %.
   std::vector<double> runtimes_us(2000, 12.0);
