@@ -107,6 +107,33 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops, bool 
   return with_any_states(random, ops::fold_constants(builder.build()));
 }
 
+/// Sums of TensorFlow, which may write over what they read, of a few sizes, through views.
+inline std::shared_ptr<const Graph> summing_graph(Random& random, int ops) {
+  GraphBuilder builder("summing", "tf");
+  const auto chance = [&](double p) { return random.uniform() < p; };
+  std::vector<TensorId> made;
+  for (OpId op = 0; op < ops; ++op) {
+    const bool first = op == 0 || chance(0.1);
+    const bool view = !first && chance(0.25);
+    const char* const type = first  ? chance(0.5) ? "Placeholder" : "RandomUniform"
+                             : view ? "Identity"
+                                    : "AddV2";
+    builder.add_op(numbered("n", op), type);
+    for (std::uint64_t i = first ? 0 : view ? 1 : 1 + random.below(2); i > 0; --i) {
+      const std::size_t reach = std::min<std::size_t>(made.size(), 6);
+      builder.add_input(op, made[made.size() - 1 - random.below(reach)]);
+    }
+    TensorInfo info;
+    info.bytes = chance(0.1) ? 0 : 7600 * (1 + static_cast<std::int64_t>(random.below(2)));
+    made.push_back(builder.add_output(op, info));
+  }
+  builder.name_results();
+  for (const TensorId tensor : made) {
+    if (chance(0.1)) builder.add_result(tensor);
+  }
+  return builder.build();
+}
+
 /// Alike links, or links that differ, have latencies and share channels; names out of order.
 inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count) {
   const auto chance = [&](double p) { return random.uniform() < p; };
@@ -169,12 +196,14 @@ struct TangledShape {
   int devices = 3;
   bool keeps = false;    ///< the host, where there is one, only keeps parameters for device 0
   bool lasting = false;  ///< constants of the step, and states
+  bool sums = false;     ///< summing_graph
 };
 
 inline std::shared_ptr<const Problem> tangled_problem(Random& random, Semantics semantics,
                                                       Objective objective,
                                                       const TangledShape& shape) {
-  const auto graph = tangled_graph(random, shape.ops, shape.lasting);
+  const auto graph = shape.sums ? summing_graph(random, shape.ops)
+                                : tangled_graph(random, shape.ops, shape.lasting);
   auto cluster = tangled_cluster(random, shape.devices);
   if (shape.keeps) cluster = cluster->with_hosts_keeping_for(0);
   ProblemOptions options;

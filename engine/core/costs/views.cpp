@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "berth/sdk/ops/overwriting.h"
 #include "berth/sdk/ops/views.h"
 #include "berth/support/index.h"
 
@@ -25,11 +26,8 @@ bool takes_the_place(const Graph& graph, const DoneBy& done_by, OpId op, OpId be
   });
 }
 
-}  // namespace
-
-std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
-  std::vector<bool> found;
-  for (OpId op = 0; op < graph.op_count(); ++op) found.push_back(ops::is_view(graph, op));
+/// Marks what the op before does in place.
+void add_joined(const Graph& graph, const Costs& costs, std::vector<bool>& found) {
   DoneBy done_by;
   for (const Costs::Joined& joined : costs.joined()) done_by.emplace(joined.op, joined.with);
   for (const auto& [op, with] : done_by) {
@@ -39,6 +37,29 @@ std::vector<bool> views_of(const Graph& graph, const Costs& costs) {
       const bool of_it = edge.src == with || (before != done_by.end() && before->second == with);
       if (of_it && takes_the_place(graph, done_by, op, edge.src)) found[at(op)] = true;
     }
+  }
+}
+
+bool has_hosts_alone(const Cluster& cluster) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (!cluster.device(d).host) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Views views_of(const Graph& graph, const Cluster& cluster, const Costs& costs, bool overwrites) {
+  Views found;
+  for (OpId op = 0; op < graph.op_count(); ++op) found.is_view.push_back(ops::is_view(graph, op));
+  add_joined(graph, costs, found.is_view);
+  if (!overwrites) return found;
+  found.overwritten = ops::overwritten_inputs(graph, has_hosts_alone(cluster));
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    TensorId& tensor = found.overwritten[at(op)];
+    // The op before it keeps all that a joined op reads.
+    if (found.is_view[at(op)]) tensor = kNoTensor;
+    if (tensor != kNoTensor) found.is_view[at(op)] = true;
   }
   return found;
 }

@@ -140,7 +140,7 @@ struct Problem::Data {
   std::vector<Separation> separations;
   std::vector<double> group_us;  // by device class, then group
   std::vector<std::int64_t> group_param_bytes;
-  std::vector<bool> is_view;  // by op; empty: none is
+  Views views;  // empty: none is
 
   /// Checks the parts and fills what follows from them.
   void prepare();
@@ -162,7 +162,9 @@ struct Problem::Data {
     return group_us[at(device_class[at(device)]) * group_param_bytes.size() + at(group)];
   }
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
-  [[nodiscard]] bool views(OpId op) const noexcept { return !is_view.empty() && is_view[at(op)]; }
+  [[nodiscard]] bool is_view(OpId op) const noexcept {
+    return !views.is_view.empty() && views.is_view[at(op)];
+  }
 
   void validate_colocation(const Placement& placement) const;
   /// Two ops that share a device and must be apart, and the rule that says so.
@@ -196,7 +198,7 @@ void Problem::Data::prepare() {
   for (DeviceId device = 0; device < cluster->device_count(); ++device) {
     us_on.push_back(costs->of_kind(cluster->kind_of(device)));
   }
-  if (counts_lifetimes(options)) is_view = views_of(*graph, *costs);
+  if (counts_lifetimes(options)) views = views_of(*graph, *cluster, *costs, options.overwrites);
   if (constraints && groups) groups = regroup(*graph, *costs, *groups, *constraints);
   if (!groups) groups = finest_groups();
   const OpId apart = split_from_its_class();
@@ -339,7 +341,7 @@ std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
   // A placement says whose memory they take if devices keep parameters for another.
   if (!counts_lifetimes(options) || cluster->has_keepers()) return 0;
   // A view's outputs last in the memory of what it reads, which may be there anyway.
-  const std::int64_t bytes = views(op) ? 0 : graph->lasting_bytes(op);
+  const std::int64_t bytes = is_view(op) ? 0 : graph->lasting_bytes(op);
   return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
                                                     : bytes;
 }
@@ -391,7 +393,10 @@ double Problem::group_cost_us(GroupId group, DeviceId device) const noexcept {
   return data_->group_cost_us(group, device);
 }
 bool Problem::is_view(OpId op) const noexcept {
-  return data_->views(op);
+  return data_->is_view(op);
+}
+TensorId Problem::overwritten(OpId op) const noexcept {
+  return data_->views.overwritten.empty() ? kNoTensor : data_->views.overwritten[at(op)];
 }
 std::int64_t Problem::lasting_bytes(OpId op) const noexcept {
   return data_->lasting_bytes(op);

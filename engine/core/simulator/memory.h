@@ -6,7 +6,7 @@
 //   outputs      from the op's start until its last consumer on the device has ended and its last
 //                transfer is done; an output without consumers until the op's end; what the step
 //                returns until the step's end; those of a view (Problem::is_view) take nothing, and what it
-//                reads stays as long as they do;
+//                reads stays as long as they do; of one that writes over an input, that input alone;
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;
 //   workspace    while the op runs.
@@ -92,11 +92,9 @@ class DataflowMemory : public NoObserver {
     for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
       if (plan_.message_bytes[m] != 0) scratch_.holders[m] += hold(m, d, m);
     }
-    if (plan_.views.empty() || scratch_.kept_by_view[op] == 0) {
-      freed += let_go(op);
-      freed += let_go_of_views();
-    }
-    give(d, freed, now_us);
+    const bool keeps = !plan_.views.empty() && scratch_.kept_by_view[op] != 0;
+    freed += keeps ? let_go_of_others(op) : let_go(op);
+    give(d, freed + let_go_of_views(), now_us);
   }
 
   void transfer_queued(std::uint32_t, std::uint32_t message, std::uint32_t, DeviceId, double) {
@@ -153,15 +151,37 @@ class DataflowMemory : public NoObserver {
     return freed;
   }
 
-  /// The same for the views whose outputs are gone, which may be views of views.
+  /// The same for the inputs that a view does not keep, and no others.
+  std::int64_t let_go_of_others(Index view) {
+    if (plan_.overwritten[view] == kNoMessage) return 0;
+    std::int64_t freed = 0;
+    for (std::uint32_t i = plan_.input_begin[view]; i < plan_.input_begin[view + 1]; ++i) {
+      const std::uint32_t edge = plan_.input_edges[i];
+      if (!plan_.keeps(view, edge)) freed += drop(scratch_.holder_of_edge[edge]);
+    }
+    return freed;
+  }
+
+  /// The views whose outputs are gone hold what they kept no more; it may be views' outputs.
   std::int64_t let_go_of_views() {
     std::int64_t freed = 0;
     while (!scratch_.over.empty()) {
       const Index view = scratch_.over.back();
       scratch_.over.pop_back();
-      freed += let_go(view);
+      if (plan_.overwritten[view] == kNoMessage) {
+        freed += let_go(view);
+      } else {
+        freed += drop(scratch_.holder_of_edge[kept_edge(view)]);
+      }
     }
     return freed;
+  }
+
+  /// Where a view reads what it writes over.
+  [[nodiscard]] std::uint32_t kept_edge(Index view) const {
+    std::uint32_t i = plan_.input_begin[view];
+    while (!plan_.keeps(view, plan_.input_edges[i])) ++i;
+    return plan_.input_edges[i];
   }
 
   [[nodiscard]] Index first_consumer(std::uint32_t message, std::uint32_t d) const {

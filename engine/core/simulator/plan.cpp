@@ -281,7 +281,11 @@ void Plan::compile_view(Index i) {
   is_view.resize(op_count, 0);
   is_returned.resize(op_count, 0);
   kept_by_view.resize(op_count, 0);
+  overwritten.resize(op_count, kNoMessage);
   is_view[i] = 1;
+  if (const TensorId tensor = problem->overwritten(ids[i]); tensor != kNoTensor) {
+    overwritten[i] = message_of(rows[index_of(graph().producer(tensor))], tensor);
+  }
   for (const TensorId tensor : graph().outputs(ids[i])) {
     if (graph().is_result(tensor) && graph().bytes(tensor) != 0) is_returned[i] = 1;
   }

@@ -24,6 +24,8 @@ struct Message {
   std::uint32_t end;
 };
 
+inline constexpr std::uint32_t kNoMessage = 0xFFFF'FFFF;
+
 struct OpRow {
   /// All edges that leave the op, in the order in which its end releases consumers on its device.
   std::uint32_t begin;
@@ -122,13 +124,20 @@ struct Plan {
   std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
   std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
   std::vector<Index> views;                   ///< Problem::is_view
-  // The next three have an entry by Index where there are views, else none.
+  // The next four have an entry by Index where there are views, else none.
   std::vector<std::uint8_t> is_view;
   std::vector<std::uint8_t> is_returned;  ///< a view of which the step returns an output
   /// Count of what keeps a view's inputs beyond its end: outputs with readers, and one for all returned.
   std::vector<std::uint32_t> kept_by_view;
+  /// The message that a view writes over, which is all that it keeps; kNoMessage: it keeps all that it reads.
+  std::vector<std::uint32_t> overwritten;
   std::vector<std::uint32_t> works_in;  ///< by device: Cluster::works_in
   bool has_signals = false;             ///< some edge is a control edge
+  /// Whether what an op reads by this position in `consumers` stays until a view's outputs are gone.
+  [[nodiscard]] bool keeps(Index view, std::uint32_t edge) const noexcept {
+    const std::uint32_t m = overwritten[view];
+    return m == kNoMessage || (messages[m].begin <= edge && edge < messages[m].end);
+  }
   /// Whether transfers between the devices hold nothing.
   [[nodiscard]] bool is_parallel(std::uint32_t src, std::uint32_t dst) const noexcept {
     return cluster().has_parallel_routes() &&

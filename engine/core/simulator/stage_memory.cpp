@@ -28,7 +28,8 @@ void StageMemory::measure(const Plan& plan, std::span<const std::uint32_t> devic
       const Index reader = plan.consumers[e];
       const std::uint32_t d = device[reader];
       if (last_[d] == 0) readers_.push_back(d);
-      last_[d] = std::max(last_[d], over_[reader] + 1);
+      const bool kept = plan.views.empty() || plan.keeps(reader, e);
+      last_[d] = std::max(last_[d], (kept ? over_[reader] : reader) + 1);
     }
     for (const std::uint32_t d : readers_) {
       if (d != home) {

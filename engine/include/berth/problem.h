@@ -45,6 +45,9 @@ struct ProblemOptions {
   /// Objective `throughput` only: steps in flight, each with its own inputs, activations and outputs
   /// in every device's memory; >= 0. With 0, memory holds the parameters alone.
   std::int64_t in_flight = 1;
+  /// Whether ops write over inputs (ops::overwritten_inputs), where memory counts what lives through the step.
+  /// False for a runtime other than the dialect's that gives every output memory of its own, as PyTorch does.
+  bool overwrites = true;
 
   friend bool operator==(const ProblemOptions&, const ProblemOptions&) = default;
 };
@@ -94,9 +97,13 @@ class BERTH_EXPORT Problem {
   /// Bytes that the op leaves on its device to the end of a step, for every step in flight: the model's
   /// inputs and results (Graph::lasting_bytes), where the semantics count them; 0 for a view. Saturates.
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
-  /// Whether the op's outputs take no memory, and keep what it reads: ops::is_view, and an op that the one
-  /// before it does in place (Costs::joined). Never where the semantics count no lifetimes.
+  /// Whether the op's outputs take no memory, and keep what it reads: ops::is_view, an op that the one
+  /// before it does in place (Costs::joined), and one that writes over an input. Never where the semantics
+  /// count no lifetimes.
   [[nodiscard]] bool is_view(OpId op) const noexcept;
+  /// The input that the op writes over, which is all that it keeps: it lets go of the others at its end. kNoTensor
+  /// for an op that writes over none, be it a view or not.
+  [[nodiscard]] TensorId overwritten(OpId op) const noexcept;
   /// Devices of one class have the same kind and can run the same groups; their memory and links
   /// may differ. Without constraints a class is a kind. Dense, from 0.
   [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept;

@@ -79,8 +79,11 @@ class Holders {
     Stay stay{from_us, to_us, from_us == to_us};
     for (const Edge& edge : graph_.out_edges(producer)) {
       if (edge.tensor != tensor || placement_[at(edge.dst)] != device) continue;
-      const double end_us = over_us_[at(edge.dst)];
-      const bool instant = over_at_once_[at(edge.dst)];
+      const TensorId kept = problem_.overwritten(edge.dst);
+      const bool to_its_end = kept != kNoTensor && kept != tensor;
+      const double end_us = to_its_end ? trace_.op_end_us[at(edge.dst)] : over_us_[at(edge.dst)];
+      const bool instant =
+          to_its_end ? trace_.op_start_us[at(edge.dst)] == end_us : over_at_once_[at(edge.dst)];
       if (end_us > stay.to_us) stay.instant = false;
       if (end_us >= stay.to_us) stay.instant = stay.instant || instant;
       stay.to_us = std::max(stay.to_us, end_us);

@@ -19,9 +19,12 @@ constexpr double kBandwidth = 1e9;
 /// The step returns nothing but what `result` names.
 class Case {
  public:
-  Case() { builder_.name_results(); }
-  OpId op(const std::string& name, double cost_us, std::vector<std::int64_t> kilobytes = {}) {
-    const OpId id = builder_.add_op(name, name == "x" ? "Input" : "Op");
+  explicit Case(const std::string& dialect = "berth") : builder_("case", dialect) {
+    builder_.name_results();
+  }
+  OpId op(const std::string& name, double cost_us, std::vector<std::int64_t> kilobytes = {},
+          const std::string& type = "Op") {
+    const OpId id = builder_.add_op(name, name == "x" ? "Input" : type);
     builder_.set_cost(id, "", cost_us);
     outputs_.emplace_back();
     for (const std::int64_t size : kilobytes) {
@@ -67,7 +70,7 @@ class Case {
   StepTrace trace(const Placement& placement) { return Simulator(problem()).trace(placement); }
 
  private:
-  GraphBuilder builder_{"case"};
+  GraphBuilder builder_;
   std::vector<std::vector<TensorId>> outputs_;
 };
 
@@ -127,6 +130,63 @@ TEST_CASE("a view takes no memory, and what it is of stays as long as what it gi
   // Device 1 has what a gives once: w and u are views of the copy.
   const StepTrace split = simulator.trace(Placement{0, 0, 0, 1, 1, 0, 1});
   CHECK(split.devices[1].peak_bytes == 13000);
+}
+
+TEST_CASE("an op that writes over an input takes nothing, and keeps that input alone") {
+  // The sum of a and b (4 each) is over a, and b is let go of at its end; a function of it is over it; next takes 6.
+  const auto peaks = [](Objective objective, bool overwrites, const Placement& placement) {
+    Case one("tf");
+    const OpId x = one.op("x", 0, {0});
+    const OpId a = one.op("a", 1, {4}, "MatMul");
+    const OpId b = one.op("b", 1, {4}, "MatMul");
+    const OpId sum = one.op("sum", 1, {4}, "AddV2");
+    const OpId relu = one.op("relu", 1, {4}, "Relu");
+    const OpId next = one.op("next", 1, {6}, "MatMul");
+    one.read(a, x);
+    one.read(b, x);
+    one.read(sum, a);
+    one.read(sum, b);
+    one.read(relu, sum);
+    one.read(next, relu);
+    one.result(next);
+    one.options.objective = objective;
+    one.options.overwrites = overwrites;
+    Simulator::Workspace workspace;
+    Evaluation evaluation;
+    Simulator(one.problem()).evaluate(placement, workspace, evaluation);
+    return evaluation.peak_bytes;
+  };
+  const Placement here{0, 0, 0, 0, 0, 0}, apart{0, 0, 0, 1, 1, 1};
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    // a is there while b is made; in a stage what is sent is gone with its op.
+    const std::int64_t sender = objective == Objective::latency ? 8000 : 4000;
+    // a and b, then a and next; there, their copies, then that of a and next.
+    CHECK(peaks(objective, true, here) == std::vector<std::int64_t>{10000, 0});
+    CHECK(peaks(objective, true, apart) == std::vector<std::int64_t>{sender, 10000});
+    // a, b and the sum.
+    CHECK(peaks(objective, false, here) == std::vector<std::int64_t>{12000, 0});
+    CHECK(peaks(objective, false, apart) == std::vector<std::int64_t>{sender, 12000});
+  }
+}
+
+TEST_CASE("some kernels write over inputs on machines of hosts alone") {
+  for (const bool gpu : {false, true}) {
+    Case one("onnx");
+    for (Device& device : one.devices) device.host = true;
+    if (gpu) {
+      one.devices[1].host = false;
+      one.devices[1].kind = "gpu";
+    }
+    const OpId x = one.op("x", 0, {0});
+    const OpId scores = one.op("scores", 1, {4}, "MatMul");
+    const OpId softmax = one.op("softmax", 1, {4}, "Softmax");
+    const OpId next = one.op("next", 1, {1}, "MatMul");
+    one.read(scores, x);
+    one.read(softmax, scores);
+    one.read(next, softmax);
+    one.result(next);
+    CHECK(one.trace({0, 0, 0, 0}).devices[0].peak_bytes == (gpu ? 8000 : 5000));
+  }
 }
 
 TEST_CASE(

@@ -32,13 +32,50 @@ std::int64_t in_place_bytes(const Graph& graph, TensorId tensor) {
                                                                              : 0;
 }
 
+/// Whether the op is the tensor's only reader, and the tensor no input's, nor in the memory of one, or of what others
+/// read or the step returns. As summing_graph has them.
+bool reads_alone(const Graph& graph, TensorId tensor) {
+  int readers = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const auto inputs = graph.inputs(op);
+    readers += static_cast<int>(std::count(inputs.begin(), inputs.end(), tensor));
+  }
+  const OpId maker = graph.producer(tensor);
+  if (readers != 1 || graph.is_result(tensor) || graph.is_input(maker)) return false;
+  if (graph.op_type(maker) != "Identity") return true;
+  const TensorId whole = graph.inputs(maker)[0];
+  return graph.bytes(whole) >= graph.bytes(tensor) && reads_alone(graph, whole);
+}
+
+/// The input that a sum writes its result over.
+TensorId overwritten(const Problem& problem, OpId op) {
+  const Graph& graph = problem.graph();
+  if (graph.op_type(op) != "AddV2" || !counts_lifetimes(problem.options())) return kNoTensor;
+  const TensorId sum = graph.outputs(op)[0];
+  if (graph.is_result(sum) || graph.bytes(sum) == 0) return kNoTensor;
+  for (const TensorId tensor : graph.inputs(op)) {
+    if (graph.bytes(tensor) == graph.bytes(sum) && reads_alone(graph, tensor)) return tensor;
+  }
+  return kNoTensor;
+}
+
 /// As tangled_graph has views; inputs are none, nor what gives all that it gives to the places of inputs.
-bool says_view(const Graph& graph, OpId op) {
+bool says_view(const Problem& problem, OpId op) {
+  const Graph& graph = problem.graph();
+  if (graph.op_type(op) == "Identity" || overwritten(problem, op) != kNoTensor) return true;
   if (graph.attribute(op, "view") == nullptr || graph.is_input(op)) return false;
   if (graph.is_constant(op)) return false;
   std::int64_t in_place = 0;
   for (const TensorId tensor : graph.outputs(op)) in_place += in_place_bytes(graph, tensor);
   return in_place == 0 || in_place != graph.output_bytes(op);
+}
+
+/// Until when an op holds a tensor that it reads: a view's inputs are held until `over`, what an op reads beside the
+/// input that it writes over until its `end`. By op.
+int reads_until(const Problem& problem, OpId op, TensorId tensor, const std::vector<int>& over,
+                const std::vector<int>& end) {
+  const TensorId kept = overwritten(problem, op);
+  return (kept == kNoTensor || kept == tensor ? over : end)[static_cast<std::size_t>(op)];
 }
 
 std::int64_t bytes_of(const Graph& graph, TensorId tensor) {
@@ -434,7 +471,7 @@ class DataflowReference {
     int until = end_at_[at(op)];
     for (const Edge& edge : graph_.out_edges(op)) {
       if (edge.tensor == tensor && placement_[at(edge.dst)] == placement_[at(op)]) {
-        until = std::max(until, over[at(edge.dst)]);
+        until = std::max(until, reads_until(problem_, edge.dst, tensor, over, end_at_));
       }
     }
     for (const Moving& moving : moving_) {
@@ -448,7 +485,7 @@ class DataflowReference {
     std::vector<int> over = end_at_;
     const auto order = graph_.topological_order();
     for (auto op = order.rbegin(); op != order.rend(); ++op) {
-      if (!says_view(graph_, *op)) continue;
+      if (!says_view(problem_, *op)) continue;
       for (const TensorId tensor : graph_.outputs(*op)) {
         if (graph_.bytes(tensor) == 0) continue;
         over[at(*op)] = std::max(over[at(*op)], held_until(*op, tensor, over));
@@ -476,7 +513,7 @@ class DataflowReference {
       }
       hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
       for (const TensorId tensor : graph_.outputs(op)) {
-        if (graph_.is_input(op) || graph_.is_constant(op) || says_view(graph_, op)) continue;
+        if (graph_.is_input(op) || graph_.is_constant(op) || says_view(problem_, op)) continue;
         hold(d, start_at_[at(op)], held_until(op, tensor, over),
              graph_.bytes(tensor) - in_place_bytes(graph_, tensor));
       }
@@ -485,7 +522,8 @@ class DataflowReference {
       if (moving.signal) continue;
       int until = 0;
       for (const OpId consumer : moving.sending.consumers) {
-        until = std::max(until, over[at(consumer)]);
+        until =
+            std::max(until, reads_until(problem_, consumer, moving.sending.tensor, over, end_at_));
       }
       hold(moving.dst, moving.start_at, until, graph_.bytes(moving.sending.tensor));
     }
@@ -540,11 +578,12 @@ std::vector<int> inputs_until(const Problem& problem, const Placement& placement
   std::vector<int> over = position;
   const auto order = graph.topological_order();
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
-    if (!says_view(graph, *op)) continue;
+    if (!says_view(problem, *op)) continue;
     for (const Edge& edge : graph.out_edges(*op)) {
       if (edge.tensor == kNoTensor || graph.bytes(edge.tensor) == 0) continue;
       if (placement[at(edge.dst)] != placement[at(*op)]) continue;
-      over[at(*op)] = std::max(over[at(*op)], over[at(edge.dst)]);
+      const int until = reads_until(problem, edge.dst, edge.tensor, over, position);
+      over[at(*op)] = std::max(over[at(*op)], until);
     }
     for (const TensorId tensor : graph.outputs(*op)) {
       if (graph.is_result(tensor) && graph.bytes(tensor) > 0) over[at(*op)] = graph.op_count();
@@ -568,9 +607,9 @@ std::int64_t held_at(const Problem& problem, const Placement& placement,
       for (const Edge& edge : graph.out_edges(op)) {
         if (edge.tensor != tensor || placement[at(edge.dst)] != d) continue;
         reads = true;
-        last = std::max(last, over[at(edge.dst)]);
+        last = std::max(last, reads_until(problem, edge.dst, tensor, over, position));
       }
-      if (here && says_view(graph, op)) continue;
+      if (here && says_view(problem, op)) continue;
       if (here && (graph.is_input(op) || graph.is_result(tensor))) last = graph.op_count();
       const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
       if (!(here || reads) || first > now || now > last) continue;

@@ -32,6 +32,7 @@ void on_random_steps(Semantics semantics, Objective objective, int problems, Che
                                    : 1 + static_cast<int>(random.below(6));
     shape.keeps = seed % 4 == 1;
     shape.lasting = seed % 3 == 1;
+    shape.sums = seed % 5 == 4;
     const auto problem = tangled_problem(random, semantics, objective, shape);
     for (int i = 0; i < 3; ++i) {
       CAPTURE(i);
