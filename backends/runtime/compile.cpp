@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "runtime/computing.h"
 #include "runtime/onnx/kernels.h"
+#include "runtime/overwriting.h"
 #include "runtime/tensors.h"
 #include "runtime/tf/kernels.h"
 
@@ -54,7 +55,8 @@ Compiled compile(const Program& program, const KernelRegistry& registry) {
       if (std::binary_search(fed.begin(), fed.end(), op)) continue;
       const Instruction& instruction = program.instructions[i];
       if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);
-      compiled.kernels[i] = registry.make({program, instruction, registry});
+      const KernelRequest request{program, instruction, registry};
+      compiled.kernels[i] = overwriting(request, registry.make(request));
     } catch (const std::exception& error) {
       compiled.obstacles.push_back({op, said_by(error)});
     }

@@ -103,6 +103,7 @@ struct Executor::Impl final : public CopySink {
   void receive(DeviceId device, std::uint32_t message, const Parcel& parcel);
   void make_ready(Step::Lane& lane, std::uint32_t op);
   void execute(DeviceId device, Step::Lane& lane, std::uint32_t op);
+  std::size_t take_overwritten(std::uint32_t op, std::span<Value> inputs);
   void call(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
             std::span<Value> outputs);
   void end_op(Step::Lane& lane, std::uint32_t op);
@@ -377,21 +378,26 @@ void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op
   lane.order.push_back(op);
   OpTimes& times = lane.times.emplace_back();
   times.start_us = now_us();
+  const std::size_t overwritten = take_overwritten(op, inputs);
+  const std::int64_t held_before = meter.held_bytes();
   for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (k == overwritten) continue;
     if (sources[k].slot != kNone) {
       inputs[k] = step_->slots_[sources[k].slot];
     } else if (const Value* const parameter = step_->parameters_[first_source + k]) {
       inputs[k] = *parameter;
     }
   }
+  contexts_[static_cast<std::size_t>(device)].overwritten = overwritten;
   call(device, op, inputs, outputs);
   times.end_us = now_us();
 
   step_->executed_[op] = device;
   step_->held_bytes_[op] = meter.held_bytes();
   step_->op_peak_bytes_[op] = meter.op_peak_bytes();
-  step_->workspace_bytes_[op] =
-      std::max<std::int64_t>(0, step_->op_peak_bytes_[op] - step_->held_bytes_[op]);
+  // An op that writes over an input has no output beside it: one that it makes nevertheless is workspace.
+  const std::int64_t held = overwritten == kNoInput ? step_->held_bytes_[op] : held_before;
+  step_->workspace_bytes_[op] = std::max<std::int64_t>(0, step_->op_peak_bytes_[op] - held);
   for (Value& input : inputs) input = {};
   const auto slots = plan.outputs[op];
   for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -402,6 +408,17 @@ void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op
     step_->slots_[slots[k]] = std::move(made);
   }
   end_op(lane, op);
+}
+
+/// The value of the input that the op writes over, from its slot, where the op alone has it. Its position, or
+/// kNoInput.
+std::size_t Executor::Impl::take_overwritten(std::uint32_t op, std::span<Value> inputs) {
+  const std::uint32_t k = step_->plan().overwritten[op];
+  if (k == kNone) return kNoInput;
+  const std::uint32_t slot = step_->plan().inputs[op][k].slot;
+  if (step_->holders_[slot].load(std::memory_order_acquire) != 1) return kNoInput;
+  inputs[k] = std::move(step_->slots_[slot]);
+  return k;
 }
 
 void Executor::Impl::call(DeviceId device, std::uint32_t op, std::span<const Value> inputs,

@@ -9,6 +9,7 @@
 #include "runtime/branches.h"
 #include "runtime/computing.h"
 #include "runtime/onnx/packed.h"
+#include "runtime/overwriting.h"
 #include "runtime/readers.h"
 #include "runtime/tf/planes.h"
 
@@ -322,7 +323,8 @@ Kernel FusedOps::with_tail(Kernel own, const Layer& layer) const {
   return [own = std::move(own), adds_two, function = layer.tail.function](
              KernelContext& context, std::span<const Value> in, std::span<Value> out) {
     if (adds_two && in[0].tensor.defined() && in[1].tensor.defined()) {
-      out[0].tensor = function.of_sum(in[0].tensor, in[1].tensor);
+      out[0].tensor =
+          function.of_sum(in[0].tensor, in[1].tensor, overwritable_operand(context, in));
       return;
     }
     own(context, in, out);

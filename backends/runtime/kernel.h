@@ -25,8 +25,8 @@ namespace berth::runtime {
 struct Structure;
 
 /// The value on an edge: a tensor or a structure; neither = absent. Copies share the content. A
-/// value is never written after it was made, except through a TensorFlow reference; only the
-/// kernels of its own variable do that.
+/// value is never written after it was made, except by its only reader (KernelContext::overwritten) and
+/// through a TensorFlow reference; only the kernels of its own variable do that.
 struct Value {
   at::Tensor tensor;
   std::shared_ptr<const Structure> structure;
@@ -47,12 +47,17 @@ struct DeviceState {
   std::map<std::string, Value, std::less<>> variables;
 };
 
+inline constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
+
 /// The environment of a kernel while it runs.
 struct KernelContext {
   at::Device device = at::kCPU;
   /// A seed for this op and step only: the same on every device and number of threads.
   std::uint64_t seed = 0;
   DeviceState* state = nullptr;  ///< never null while a step runs
+  /// The position of an input that nothing reads after this op, which it may write its output over. Others may have
+  /// its memory all the same: who uses it makes sure. kNoInput: none.
+  std::size_t overwritten = kNoInput;
   /// Asked by kernels that loop; true = give up, by throwing Error(cancelled).
   std::function<bool()> should_stop;
 };

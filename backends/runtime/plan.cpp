@@ -13,11 +13,12 @@ namespace {
 class PlanMaker {
  public:
   PlanMaker(const Program& program, const Placement& placement, DeviceId device_count,
-            std::span<const double> priorities_us)
+            std::span<const double> priorities_us, std::span<const TensorId> overwritten)
       : program_(program),
         graph_(*program.graph),
         devices_(at(device_count)),
-        priorities_us_(priorities_us) {
+        priorities_us_(priorities_us),
+        overwritten_(overwritten) {
     plan_.device_of = placement;
   }
 
@@ -172,7 +173,12 @@ class PlanMaker {
 
   void read(std::uint32_t i) {
     const OpId op = plan_.op[i];
-    for (const TensorId tensor : graph_.inputs(op)) {
+    const auto inputs = graph_.inputs(op);
+    const TensorId overwritten = overwritten_.empty() ? kNoTensor : overwritten_[at(op)];
+    const auto found = std::find(inputs.begin(), inputs.end(), overwritten) - inputs.begin();
+    plan_.overwritten.push_back(overwritten == kNoTensor ? kNone
+                                                         : static_cast<std::uint32_t>(found));
+    for (const TensorId tensor : inputs) {
       const Plan::Source from = source(tensor, device(op));
       plan_.inputs.push_back(from);
       if (from.parameter != kNoTensor) {
@@ -201,6 +207,7 @@ class PlanMaker {
   const Graph& graph_;
   std::size_t devices_;
   std::span<const double> priorities_us_;
+  std::span<const TensorId> overwritten_;
   Plan plan_;
   std::vector<std::vector<std::pair<TensorId, std::uint32_t>>> copies_;  // by device; tensor, slot
   std::vector<std::pair<DeviceId, TensorId>> resident_;
@@ -227,8 +234,8 @@ bool Plan::consistent() const {
 }
 
 Plan make_plan(const Program& program, const Placement& placement, DeviceId device_count,
-               std::span<const double> priorities_us) {
-  return PlanMaker(program, placement, device_count, priorities_us).make();
+               std::span<const double> priorities_us, std::span<const TensorId> overwritten) {
+  return PlanMaker(program, placement, device_count, priorities_us, overwritten).make();
 }
 
 }  // namespace berth::runtime

@@ -45,6 +45,7 @@ struct Plan {
   std::vector<std::uint32_t> pending;  ///< by op index: releases until it is ready
   /// Indexed by op and by input position, captured ones behind, stored_parameters last.
   Rows<Source> inputs;
+  std::vector<std::uint32_t> overwritten;  ///< by op index: the input that it writes over; kNone
   Rows<std::uint32_t> outputs;   ///< by op index, by output position: slot; kNone = unwanted
   Rows<std::uint32_t> released;  ///< by op index: ops of its device that wait for it
   Rows<std::uint32_t> sent;      ///< by op index: its messages, in the order of queueing
@@ -71,8 +72,9 @@ struct Plan {
   [[nodiscard]] bool consistent() const;
 };
 
-/// `placement` is valid; `priorities_us` by op.
+/// `placement` is valid; `priorities_us` and `overwritten` (ops::overwritten_inputs; empty = none) by op.
 [[nodiscard]] Plan make_plan(const Program& program, const Placement& placement,
-                             DeviceId device_count, std::span<const double> priorities_us);
+                             DeviceId device_count, std::span<const double> priorities_us,
+                             std::span<const TensorId> overwritten = {});
 
 }  // namespace berth::runtime

@@ -155,15 +155,15 @@ Tensor Pointwise::operator()(const Tensor& x) const {
   return y;
 }
 
-Tensor Pointwise::of_sum(const Tensor& a, const Tensor& b) const {
+Tensor Pointwise::of_sum(const Tensor& a, const Tensor& b, Tensor over) const {
   const bool alike =
       has_numbers(a) && has_numbers(b) && a.sizes() == b.sizes() && a.strides() == b.strides();
   if (!alike) {
-    Tensor y = at::add(a, b);
+    const Tensor y = over.defined() ? at::add_out(over, a, b) : at::add(a, b);
     overwrite(y);
     return y;
   }
-  const Tensor y = at::empty_like(a);
+  const Tensor y = over.defined() ? over : at::empty_like(a);
   const float *const left = a.data_ptr<float>(), *const right = b.data_ptr<float>();
   float* const to = y.data_ptr<float>();
   compute(*this, to, y.numel(), [&](std::int64_t first, std::int64_t count) {

@@ -25,8 +25,8 @@ struct Pointwise {
 
   /// A new tensor, laid out as x is where that has no gaps.
   [[nodiscard]] Tensor operator()(const Tensor& x) const;
-  /// The function of a + b. A new tensor.
-  [[nodiscard]] Tensor of_sum(const Tensor& a, const Tensor& b) const;
+  /// The function of a + b. A new tensor, or written over one of them: `over`, of the sum's type and shape.
+  [[nodiscard]] Tensor of_sum(const Tensor& a, const Tensor& b, Tensor over = {}) const;
   /// Writes the function of x over x, which nobody else may have.
   void overwrite(const Tensor& x) const;
 };

@@ -5,6 +5,7 @@
 
 #include "berth/costs.h"
 #include "berth/error.h"
+#include "berth/sdk/ops/overwriting.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
 #include "runtime/computing.h"
@@ -21,6 +22,13 @@ TensorId fed_tensor(const Program& program, std::size_t input) {
   return program.instructions[at(program.inputs[input])].outputs.at(0);
 }
 
+bool has_hosts_alone(const Cluster& cluster) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (!cluster.device(d).host) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector<Kernel> kernels,
@@ -35,6 +43,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
       executor_(executor),
       seed_(options.seed),
       priorities_us_(options.priorities_us),
+      overwritten_(ops::overwritten_inputs(*program_->graph, has_hosts_alone(*cluster_))),
       weights_of_images_(weights_of_images(*program_)),
       states_(at(cluster_->device_count())),
       given_(program_->inputs.size()),
@@ -162,7 +171,7 @@ void DeviceSession::place(const Placement& placement, const StepInputs& inputs) 
   // Variables belong to where their ops were.
   reset();
   auto plan = std::make_shared<const Plan>(
-      make_plan(*program_, placement, cluster_->device_count(), priorities_us_));
+      make_plan(*program_, placement, cluster_->device_count(), priorities_us_, overwritten_));
   load_parameters(*plan);
   step_ = std::make_unique<Step>(std::move(plan), inputs);
 }

@@ -51,6 +51,7 @@ class DeviceSession final : public Session {
   Executor& executor_;
   std::uint64_t seed_;
   std::vector<double> priorities_us_;
+  std::vector<TensorId> overwritten_;    ///< by op
   std::vector<bool> weights_of_images_;  // by tensor
 
   std::map<TensorId, Value> host_parameters_;  // of the file, drawn, or computed once
