@@ -26,6 +26,7 @@ struct ToolRules {
   std::shared_ptr<const Cluster>
       cluster;                     ///< the same devices with other links; null: the problem's
   std::vector<std::string> notes;  ///< sentences without a full stop
+  bool overwrites = true;          ///< ProblemOptions::overwrites
 };
 
 /// The graph and machine that the rules are for.

@@ -149,6 +149,7 @@ struct Posed {
   std::vector<std::string> notes;
   bool spill = false;      ///< ToolTask::spill
   bool may_carry = false;  ///< whether states may be apart, for which the graph gets more ops
+  bool overwrites = true;  ///< ToolRules::overwrites
 };
 
 /// The same where states cannot be where their results are made. Empty where rules are in conflict
@@ -213,6 +214,7 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
                          posed.settings.objective == Objective::throughput});
     if (of_tool.costs != nullptr) posed.costs = std::move(of_tool.costs);
     if (of_tool.cluster != nullptr) posed.cluster = std::move(of_tool.cluster);
+    posed.overwrites = of_tool.overwrites;
     if (posed.placed) of_tool = {};
     posed.notes.insert(posed.notes.end(), of_tool.notes.begin(), of_tool.notes.end());
   }
@@ -234,6 +236,7 @@ ProblemOptions options_of(const Posed& posed) {
   if (settings.in_flight) options.in_flight = *settings.in_flight;
   if (posed.parts.device_gap_us) options.device_gap_us = *posed.parts.device_gap_us;
   if (posed.parts.transfer_gap_us) options.transfer_gap_us = *posed.parts.transfer_gap_us;
+  options.overwrites = posed.overwrites;
   return options;
 }
 
@@ -263,8 +266,8 @@ Task task_of(const Posed& before) {
   if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.cluster, *posed.costs);
   std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
   if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
-  const ProblemOptions options = options_of(posed);
   std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
+  const ProblemOptions options = options_of(posed);
   rules.insert(rules.end(), joined.begin(), joined.end());
   const std::string where = posed.settings.inputs.value_or("host");
   const bool inputs = where != "any" && has_inputs(*posed.graph);

@@ -155,9 +155,11 @@ void refuse_old_gpus(const Cluster& cluster) {
   }
 }
 
+/// For a tool on PyTorch, whose ops give every output memory of its own.
 ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   needs_accelerator(task.cluster, tool);
   ToolRules rules;
+  rules.overwrites = false;
   forbid(rules, hosts_of(task.cluster), cat("(", tool, " computes on GPUs alone)"));
   forbid(rules, npus_of(task.cluster), cat("(", tool, " computes on GPUs alone)"));
   return rules;
@@ -201,6 +203,7 @@ ToolRules accelerate(const ToolTask& task) {
   refuse_hosts(task.cluster, "accelerate");
   const Blocks blocks(task.graph);
   ToolRules rules;
+  rules.overwrites = false;  // as PyTorch
   note_order(task.cluster, rules);
   if (task.pipeline && accelerator_count(task.cluster) > 1) {
     rules.notes.push_back(

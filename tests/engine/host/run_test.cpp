@@ -396,6 +396,33 @@ TEST_CASE("a tool with a model of its own has a tied weight once, which the file
   CHECK(bytes_for("onnxruntime") == 3);
 }
 
+TEST_CASE("ops write over inputs but for a tool that gives every output memory of its own") {
+  GraphBuilder builder("net", "onnx");
+  const TensorInfo info{DType::f32, true, {8, 8}, kUnknownBytes};
+  TensorId last = kNoTensor;
+  const auto add = [&](const char* name, const char* type, const char* weight) {
+    const OpId op = builder.add_op(name, type);
+    if (last != kNoTensor) builder.add_input(op, last);
+    if (weight != nullptr) builder.add_input(op, builder.add_parameter(info, weight));
+    last = builder.add_output(op, info);
+    return op;
+  };
+  add("x", "Input", nullptr);
+  add("/layers.0/MatMul", "MatMul", "layers.0.weight");
+  const OpId relu = add("/layers.0/Relu", "Relu", nullptr);
+  add("/layers.1/MatMul", "MatMul", "layers.1.weight");
+  const auto graph = builder.build();
+  Engine engine({"/no/plugins"});
+  for (const auto& [tool, overwrites] :
+       {std::pair{"", true}, std::pair{"onnxruntime", true}, std::pair{"accelerate", false}}) {
+    CAPTURE(tool);
+    Settings settings;
+    if (*tool != '\0') settings.tool = tool;
+    const Task task = make_task(engine, graph, machine_of_words("l4+host"), settings);
+    CHECK(task.problem->is_view(relu) == overwrites);
+  }
+}
+
 TEST_CASE("a tool with kernels of its own lacks none of ONNX Runtime's, and reads what is stored") {
   constexpr std::int64_t kWide = 4096;
   const auto model = [](const char* type, DType activations) {

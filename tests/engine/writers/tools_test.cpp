@@ -75,6 +75,19 @@ ToolRules rules_of(const char* name, const Graph& graph, const Cluster& cluster,
   return tool(name).rules({graph, cluster, *costs, spill});
 }
 
+TEST_CASE("PyTorch's tools alone give every output memory of its own") {
+  const auto graph = decoder({.layers = 4});
+  const auto cluster = machine_of_words("2xl4+host");
+  for (const char* const name : {"accelerate", "deepspeed", "torch-pipelining", "vllm"}) {
+    CAPTURE(name);
+    CHECK_FALSE(rules_of(name, *graph, *cluster).overwrites);
+  }
+  for (const char* const name : {"llama.cpp", "onnxruntime"}) {
+    CAPTURE(name);
+    CHECK(rules_of(name, *graph, *cluster).overwrites);
+  }
+}
+
 // --- llama.cpp's own arithmetic, as its sources have it (src/llama-model.cpp, load_tensors) ---------
 
 /// The GPU of each layer and, last, of the output; -1 = the host. Its shares are divided by their sum in
