@@ -157,6 +157,7 @@ TEST_CASE("what is held at the peak, with the parameters, is the peak") {
     TangledShape shape;
     shape.keeps = seed % 2 == 1;
     shape.lasting = seed % 4 > 1;
+    shape.sums = seed % 5 == 4;
     const auto problem = tangled_problem(random, Semantics::dataflow, Objective::latency, shape);
     const Placement placement = any_placement(random, *problem);
     const json data = data_of(report_html(report_of(problem, placement)));
