@@ -39,8 +39,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 
 /// Whether a name says that what has it is remembered from step to step.
 bool remembers(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kWords = {"cache",  "state", "hidden",
-                                                      "memory", "past",  "buffer"};
+  constexpr std::array<std::string_view, 11> kWords = {
+      "cache", "state", "hidden", "memory", "past", "buffer",
+      // Training has weights, and what optimizers keep of gradients.
+      "weight", "bias", "exp_avg", "moment", "velocity"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
     return name.find(word) != std::string_view::npos;
   });
@@ -75,18 +77,19 @@ void guess_ends(const std::string& result, Guesses& names) {
   }
 }
 
-/// Models that stream: new_cached_key_0, cache_last_channel_next, r_att_cache. A word for "next" is
-/// enough; the others stand before and behind pictures and sounds too.
+/// Models that stream: new_cached_key_0, cache_last_channel_next, r_att_cache; and training steps: fc.weight.new,
+/// exp_avg_out. A word for "next" is enough; the others stand before and behind pictures and sounds too.
 void guess_next(const std::string& result, Guesses& names) {
   struct Affix {
     std::string_view text;
     bool says_next;
   };
-  constexpr std::array<Affix, 6> kFront = {Affix{"new_", true}, {"next_", true},
-                                           {"updated_", true},  {"out_", false},
-                                           {"output_", false},  {"r_", false}};
-  constexpr std::array<Affix, 4> kBehind = {
-      Affix{"_next", true}, {"_new", true}, {"_out", false}, {"_output", false}};
+  constexpr std::array<Affix, 9> kFront = {
+      Affix{"new_", true}, {"next_", true}, {"updated_", true}, {"new.", true}, {"next.", true},
+      {"updated.", true},  {"out_", false}, {"output_", false}, {"r_", false}};
+  constexpr std::array<Affix, 9> kBehind = {
+      Affix{"_next", true}, {"_new", true},  {"_updated", true}, {".next", true},   {".new", true},
+      {".updated", true},   {".out", false}, {"_out", false},    {"_output", false}};
   const auto add = [&](std::string stem, bool says_next) {
     if (!stem.empty() && (says_next || remembers(stem))) names.push_back({std::move(stem), false});
   };
@@ -303,6 +306,14 @@ std::vector<Graph::State> find_states(const Graph& graph) {
     states.push_back({tensor, roots.front()});
   }
   return states;
+}
+
+std::vector<std::string> earlier_names(const std::string& result) {
+  std::vector<std::string> names;
+  for (Guess& guess : guesses(result)) {
+    if (!guess.grows) names.push_back(std::move(guess.input));
+  }
+  return names;
 }
 
 std::shared_ptr<const Graph> add_states(std::shared_ptr<const Graph> graph,

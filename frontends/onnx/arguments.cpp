@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "onnx/trained.h"
 #include "support/text.h"
 #include "support/weight_names.h"
 
@@ -87,12 +88,32 @@ std::unordered_set<std::string_view> with_gradients(const Program& program) {
   return names;
 }
 
+/// Inputs that are the step's states: those that the user names, and if `guess`, those that names of results do.
+std::unordered_set<ValueId> states_of(const Program& program, const LoadOptions& options,
+                                      bool guess) {
+  const auto& said = options.states;
+  std::unordered_set<ValueId> states;
+  if (guess && std::find(said.begin(), said.end(), "none") == said.end()) {
+    states = inputs_with_next_values(program);
+  }
+  for (const ValueId id : program.main.inputs) {
+    const std::string end = "=" + frontend::readable(program.value(id).name);
+    if (std::any_of(said.begin(), said.end(),
+                    [&](const std::string& text) { return text.ends_with(end); })) {
+      states.insert(id);
+    }
+  }
+  return states;
+}
+
 }  // namespace
 
-void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
+void take_parameters(const Model& model, const LoadOptions& options, Program& program,
                      std::vector<std::string>& notes) {
+  const auto choice = options.arguments.value_or(LoadOptions::Arguments::guess);
   if (choice == LoadOptions::Arguments::inputs) return;
   const bool guess = choice == LoadOptions::Arguments::guess;
+  const auto states = states_of(program, options, guess);
   const auto as_weights = read_as_weights(program);
   const auto trained = with_gradients(program);
   std::vector<std::string> taken;
@@ -107,7 +128,7 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
   });
   const auto is_parameter = [&](ValueId id) {
     const Value& value = program.value(id);
-    if (model.open_inputs.contains(std::string(value.name))) return false;
+    if (model.open_inputs.contains(std::string(value.name)) || states.contains(id)) return false;
     if (!guess) return any_open || as_weights.contains(id);  // a step has something to work on
     if (!may_be_weight(value.type)) return false;
     if (trained.contains(value.name)) return true;

@@ -9,10 +9,12 @@
 
 namespace berth::onnx_frontend {
 
-/// Takes out of the program's inputs those that are parameters: those whose shape the file fixes
-/// where `choice` says so, or of these, where it fixes all, those that are read as weights; those whose names and uses are a weight's where it is to be guessed, with
-/// a note. They become parameters of the ops that read them, without content.
-void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
+/// Takes out of the program's inputs those that are parameters: those whose shape the file fixes where
+/// `LoadOptions::arguments` says so, or of these, where it fixes all, those that are read as weights; those whose names
+/// and uses are a weight's where it is to be guessed, with a note. They become parameters of the ops that read them,
+/// without content. An input that `LoadOptions::states` names stays one, as does one whose next value the step returns
+/// where that is guessed, too: the step's state.
+void take_parameters(const Model& model, const LoadOptions& options, Program& program,
                      std::vector<std::string>& notes);
 
 }  // namespace berth::onnx_frontend

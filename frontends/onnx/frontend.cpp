@@ -178,8 +178,7 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
       std::none_of(nodes.begin(), nodes.end(), is_mixture_of_experts)) {
     notes.push_back(frontend::no_routing_note(*options.experts));
   }
-  take_parameters(model, options.arguments.value_or(LoadOptions::Arguments::guess), loading.program,
-                  notes);
+  take_parameters(model, options, loading.program, notes);
   try {
     loading.translation =
         translate(loading.program, graph_name(model), options.fold.value_or(true), notes);

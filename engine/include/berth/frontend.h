@@ -39,7 +39,7 @@ struct LoadOptions {
   /// (berth/sdk/ops/constants.h). Programs are executed op by op. Frontends do not look at it.
   std::optional<bool> fold;  ///< default: true
   /// Results that are the next step's inputs, each as "RESULT=INPUT" by name. Others are found by name
-  /// too (berth/sdk/ops/states.h), unless one of the texts is "none". Frontends do not look.
+  /// too (berth/sdk/ops/states.h), unless one of the texts is "none". To a frontend, INPUT is no parameter.
   std::vector<std::string> states;
   /// The meaning of the model's inputs. `guess`: parameters where the file is of a kind whose weights are
   /// inputs (training artefacts, exported gradients), with a note; else inputs.

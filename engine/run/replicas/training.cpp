@@ -146,15 +146,23 @@ class Study {
     }
   }
 
+  /// A parameter of the model, or an input that the step hands on to the next one, as weights are in files that return
+  /// them.
+  bool is_parameter(TensorId tensor) const {
+    if (tensor == kNoTensor) return false;
+    const OpId maker = graph_.maker(tensor);
+    if (maker == kNoOp) return true;
+    const auto states = graph_.states();
+    return !scaled(tensor) &&
+           std::any_of(states.begin(), states.end(),
+                       [&](const Graph::State& state) { return state.input == maker; });
+  }
   /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew, of
   /// what is no more of the batch's size, or of rows.
   bool changes_state(OpId op) const {
     if (graph_.dialect() == "tf") return ops::changes_variable(graph_.op_type(op));
     if (ops::is_onnx_update(graph_.op_type(op))) return true;
     const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
-    const auto is_parameter = [&](TensorId tensor) {
-      return tensor != kNoTensor && graph_.maker(tensor) == kNoOp;
-    };
     if (std::any_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); }) &&
         !(graph_.op_type(op).starts_with("Scatter") && is_parameter(inputs[0]))) {
       return false;
@@ -173,7 +181,7 @@ class Study {
     if (graph_.dialect() == "tf" || !graph_.names_results()) return;
     std::set<std::vector<std::int64_t>> parameters;
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (graph_.maker(tensor) != kNoOp || !graph_.has_shape(tensor)) continue;
+      if (!is_parameter(tensor) || !graph_.has_shape(tensor)) continue;
       const auto shape = graph_.shape(tensor);
       parameters.emplace(shape.begin(), shape.end());
     }

@@ -86,6 +86,27 @@ TEST_CASE("models that stream name what comes next, or what they remember") {
   }
 }
 
+TEST_CASE("training steps name the next values of weights and of what optimizers keep") {
+  for (const Named& pair : std::vector<Named>{{"0.weight", "0.weight.new"},
+                                              {"0.bias", "0.bias_out"},
+                                              {"fc.weight.exp_avg_sq", "fc.weight.exp_avg_sq.out"},
+                                              {"w1", "w1_updated"},
+                                              {"w1", "updated.w1"},
+                                              {"velocity/w1", "velocity/w1.next"},
+                                              {"moment_1", "out_moment_1"}}) {
+    CAPTURE(pair.result);
+    CHECK(ops::find_states(*model({pair}, 10)).size() == 1);
+    CHECK(ops::find_states(*model({pair}, 11)).empty());
+  }
+  for (const Named& pair : std::vector<Named>{{"x", "x.out"}, {"w", "w_grad"}, {"w", "newer"}}) {
+    CAPTURE(pair.result);
+    CHECK(ops::find_states(*model({pair}, 10)).empty());
+  }
+  const auto names = ops::earlier_names("0.weight.new");
+  CHECK(std::find(names.begin(), names.end(), "0.weight") != names.end());
+  CHECK(ops::earlier_names("present.0.key").empty());  // it grows
+}
+
 TEST_CASE(
     "a state shares its device, and the result takes the input's place where a kernel writes so") {
   constexpr std::int64_t kOfOne = 8 * 64 * 2;  // bytes

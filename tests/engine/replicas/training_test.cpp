@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "berth/replicas.h"
 #include "berth/sdk/ops/constants.h"
+#include "berth/support/text.h"
 #include "support/expect_error.h"
 #include "training_graph.h"
 
@@ -281,8 +282,8 @@ TEST_CASE("rows of one number are gathered before an optimizer adds them up") {
 namespace {
 
 /// A step as ONNX Runtime trains: x scaled by a norm's weight, times a matrix. It returns its loss and, where
-/// `updates` does not say otherwise, the gradients; else the parameters anew.
-std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates) {
+/// `updates` does not say otherwise, the gradients; else the parameters anew, which with `states` are inputs.
+std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates, bool states = false) {
   GraphBuilder builder(updates ? "updates" : "gradients", "onnx");
   const auto op = test::adder(builder);
   const auto parameter = [&](std::vector<std::int64_t> shape) {
@@ -290,7 +291,8 @@ std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates) {
     info.dtype = DType::f32;
     info.has_shape = true;
     info.shape = std::move(shape);
-    return builder.add_parameter(info);
+    if (!states) return builder.add_parameter(info);
+    return builder.add_output(builder.add_op(cat("weight ", builder.op_count()), "Input"), info);
   };
   const TensorId scale = parameter({6}), weight = parameter({6, 4}), table = parameter({9, 6});
   const TensorId ids = op("ids", "Input", {}, {b}, DType::i64);
@@ -311,9 +313,17 @@ std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates) {
   like_scale.shape = {6};
   const TensorId dscale = builder.add_output(builder.op_count() - 1, like_scale);
   if (updates) {
-    builder.add_result(op("new_weight", "Sub", {weight, dw}, {6, 4}));
-    builder.add_result(op("new_scale", "Sub", {scale, dscale}, {6}));
-    builder.add_result(op("new_table", "ScatterND", {table, ids, dx}, {9, 6}));
+    const TensorId next[] = {op("new_weight", "Sub", {weight, dw}, {6, 4}),
+                             op("new_scale", "Sub", {scale, dscale}, {6}),
+                             op("new_table", "ScatterND", {table, ids, dx}, {9, 6})};
+    for (const TensorId tensor : next) builder.add_result(tensor);
+    if (states) {
+      builder.add_result(loss);
+      const auto graph = builder.build();
+      return graph->with_states(std::vector<Graph::State>{{next[0], graph->producer(weight)},
+                                                          {next[1], graph->producer(scale)},
+                                                          {next[2], graph->producer(table)}});
+    }
   } else {
     builder.add_result(dw);
     builder.add_result(dscale);
@@ -334,13 +344,15 @@ TEST_CASE("gradients that a step returns are reduced where they are returned") {
 }
 
 TEST_CASE("parameters that a step returns anew are updated by what all replicas found") {
-  const auto whole = onnx_step(8, true);
-  const Training training = study_training(*whole, *onnx_step(4, true), 8);
-  CHECK(gradients(*whole, training, false) == Names{"dw", "dscale"});
-  // Its other output, rows of the table.
-  CHECK(gradients(*whole, training, true) == Names{"dscale", "ids"});
-  CHECK(marked(*whole, training.reads_reduced) == Names{"new_weight", "new_scale", "new_table"});
-  CHECK(marked(*whole, training.updates) == Names{"new_weight", "new_scale", "new_table"});
+  for (const bool states : {false, true}) {
+    const auto whole = onnx_step(8, true, states);
+    const Training training = study_training(*whole, *onnx_step(4, true, states), 8);
+    CHECK(gradients(*whole, training, false) == Names{"dw", "dscale"});
+    // Its other output, rows of the table.
+    CHECK(gradients(*whole, training, true) == Names{"dscale", "ids"});
+    CHECK(marked(*whole, training.reads_reduced) == Names{"new_weight", "new_scale", "new_table"});
+    CHECK(marked(*whole, training.updates) == Names{"new_weight", "new_scale", "new_table"});
+  }
 }
 
 TEST_CASE("a graph that cannot be shared says why") {

@@ -101,6 +101,35 @@ TEST_CASE("an input beside a buffer for its gradients is a weight, whatever its 
   CHECK(has_note(models.load(model), "'w1'"));
 }
 
+/// A step of descent for fc_weight; `next` names what the weight becomes.
+onnx::ModelProto step_of_descent(const std::string& next) {
+  return parse_graph("g (float[2,4] x, float[4,8] fc_weight) => (float[2,8] y, float[4,8] " + next +
+                     ") { y = MatMul(x, fc_weight) t = Transpose(x) d = MatMul(t, y) " + next +
+                     " = Sub(fc_weight, d) }");
+}
+
+TEST_CASE("a weight whose next value the step returns is its state, and no parameter") {
+  ModelFolder models;
+  LoadOptions options;
+  const auto is_state = [&](const std::string& next) {
+    const LoadedModel model = models.load(step_of_descent(next), options);
+    CHECK(has_note(model, "taken for a parameter") == (model.graph->total_param_bytes() > 0));
+    return model.graph->find_op("fc_weight").has_value() && model.graph->total_param_bytes() == 0;
+  };
+  CHECK(is_state("fc_weight_new"));
+  CHECK(is_state("fc_weight_out"));
+  CHECK_FALSE(is_state("q"));
+  options.states = {"q=fc_weight"};  // stronger than any guess, and than the meaning of all
+  for (const auto choice : {LoadOptions::Arguments::guess, LoadOptions::Arguments::parameters,
+                            LoadOptions::Arguments::inputs}) {
+    options.arguments = choice;
+    CHECK(is_state("q"));
+  }
+  options.arguments.reset();
+  options.states = {"none"};
+  CHECK_FALSE(is_state("fc_weight_new"));
+}
+
 TEST_CASE("a program with weights as inputs has the same graph") {
   ModelFolder models;
   const std::string bytes = with_weights_as_inputs('.').SerializeAsString();
