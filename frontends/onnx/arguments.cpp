@@ -106,12 +106,11 @@ std::unordered_set<ValueId> states_of(const Program& program, const LoadOptions&
   return states;
 }
 
-}  // namespace
-
-void take_parameters(const Model& model, const LoadOptions& options, Program& program,
-                     std::vector<std::string>& notes) {
+/// The values that became parameters, in the file's order.
+std::vector<ValueId> take_arguments(const Model& model, const LoadOptions& options,
+                                    Program& program, std::vector<std::string>& notes) {
   const auto choice = options.arguments.value_or(LoadOptions::Arguments::guess);
-  if (choice == LoadOptions::Arguments::inputs) return;
+  if (choice == LoadOptions::Arguments::inputs) return {};
   const bool guess = choice == LoadOptions::Arguments::guess;
   const auto states = states_of(program, options, guess);
   const auto as_weights = read_as_weights(program);
@@ -143,9 +142,18 @@ void take_parameters(const Model& model, const LoadOptions& options, Program& pr
   for (auto at = first; at != inputs.end(); ++at) {
     taken.push_back(frontend::readable(program.value(*at).name));
   }
+  std::vector<ValueId> parameters(first, inputs.end());
   inputs.erase(first, inputs.end());
   if (!guess && taken.empty()) notes.push_back(frontend::no_parameters_note());
   if (guess && !taken.empty()) notes.push_back(frontend::guessed_parameters_note(taken));
+  return parameters;
+}
+
+}  // namespace
+
+void take_parameters(const Model& model, const LoadOptions& options, Program& program,
+                     std::vector<std::string>& notes) {
+  mark_trained(program, take_arguments(model, options, program, notes));
 }
 
 }  // namespace berth::onnx_frontend

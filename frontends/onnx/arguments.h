@@ -13,7 +13,7 @@ namespace berth::onnx_frontend {
 /// `LoadOptions::arguments` says so, or of these, where it fixes all, those that are read as weights; those whose names
 /// and uses are a weight's where it is to be guessed, with a note. They become parameters of the ops that read them,
 /// without content. An input that `LoadOptions::states` names stays one, as does one whose next value the step returns
-/// where that is guessed, too: the step's state.
+/// where that is guessed, too: the step's state. Marks the weights that the step trains.
 void take_parameters(const Model& model, const LoadOptions& options, Program& program,
                      std::vector<std::string>& notes);
 

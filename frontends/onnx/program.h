@@ -32,9 +32,10 @@ struct Value {
   };
   std::string_view name;  ///< as in the file
   Origin origin = Origin::node;
-  bool overridable = false;         ///< an initializer for which the caller may give another one
-  std::int32_t body = 0;            ///< Body::id it belongs to
-  std::int32_t producer = -1;       ///< index into that body's nodes, where origin is node
+  bool overridable = false;    ///< an initializer for which the caller may give another one
+  bool trained = false;        ///< a weight of which the step makes the gradient or the next value
+  std::int32_t body = 0;       ///< Body::id it belongs to
+  std::int32_t producer = -1;  ///< index into that body's nodes, where origin is node
   std::int32_t constant_node = -1;  ///< top-level index of the Constant node, -1 in functions
   Type type;                        ///< what is known so far, with content if that is small
   Type declared;                    ///< what the file says

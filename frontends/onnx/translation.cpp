@@ -53,7 +53,7 @@ class Translator {
   void add_training_mode(OpId op, const Node& node);
   void add_omitted_outputs(OpId op, const Node& node);
   void add_bodies(OpId op, const Node& node);
-  void add_overridable(OpId op, const Node& node);
+  void add_in_step(OpId op, const Node& node);
   void add_fixed_sizes(OpId op, const Node& node);
   bool computes_sizes(const Node& node) const;
   TensorId tensor(ValueId id);
@@ -191,10 +191,12 @@ void Translator::add_bodies(OpId op, const Node& node) {
   builder_.set_work(op, work);
 }
 
-/// A runtime cannot compute before the step what a caller may give another weight for.
-void Translator::add_overridable(OpId op, const Node& node) {
+/// A runtime cannot compute before the step what a caller may give another weight for, or what each step changes.
+void Translator::add_in_step(OpId op, const Node& node) {
   const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-    return id != kNoValue && program_.value(id).overridable;
+    if (id == kNoValue) return false;
+    const Value& value = program_.value(id);
+    return value.overridable || value.trained;
   });
   if (reads) builder_.set_attribute(op, std::string(ops::kInStepAttribute), std::int64_t{1});
 }
@@ -251,7 +253,7 @@ void Translator::add_node(const Node& node, const std::string& name) {
   add_omitted_outputs(op, node);
   add_training_mode(op, node);
   add_bodies(op, node);
-  add_overridable(op, node);
+  add_in_step(op, node);
   add_fixed_sizes(op, node);
   const bool computes = computes_sizes(node);
   if (computes) builder_.set_work(op, kNoWork);

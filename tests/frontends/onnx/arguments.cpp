@@ -1,6 +1,7 @@
 // Inputs that are weights, and rules that the user writes.
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/ops/constants.h"
 #include "model_text.h"
 #include "support/expect_error.h"
 
@@ -128,6 +129,48 @@ TEST_CASE("a weight whose next value the step returns is its state, and no param
   options.arguments.reset();
   options.states = {"none"};
   CHECK_FALSE(is_state("fc_weight_new"));
+}
+
+TEST_CASE("what is computed of a weight that is trained is no constant of the step") {
+  ModelFolder models;
+  const auto folded = [&](const std::string& result, const std::string& made,
+                          const std::string& more = {}) {
+    onnx::ModelProto model =
+        parse_graph("g (float[2,4] x, float[8,4] w1" + more + ") => (y, " + result +
+                    ") { t = Transpose(w) o = Transpose(w1) h = MatMul(x, t) k = MatMul(x, o) y = "
+                    "Add(h, k) z = Transpose(h) " +
+                    made + " }");
+    add_weight(model, "w", {8, 4});
+    add_weight(model, "w1", {8, 4});
+    model.mutable_graph()->mutable_input()->DeleteSubrange(1, 1);
+    return ops::fold_constants(models.load(model).graph)->constant_count();
+  };
+  CHECK(folded("q", "q = MatMul(z, x)") == 2);  // the result of a net may be shaped so
+  for (const char* const name : {"w_grad", "grad_w", "dw", "w_new"}) {
+    CAPTURE(name);
+    CHECK(folded(name, std::string(name) + " = MatMul(z, x)") == 1);
+  }
+  // Of a step that adds it to a buffer, or hands it to an optimizer, it is no result.
+  const char* const kBuffer = ", float[8,4] b, bool[1] reset";
+  CHECK(folded("q",
+               "w_grad = MatMul(z, x) q = com.microsoft.InPlaceAccumulatorV2(b, w_grad, reset)",
+               kBuffer) == 1);
+  CHECK(folded("q", "g = MatMul(z, x) q = com.microsoft.SGDOptimizer(r, w, g)", ", float r") == 1);
+}
+
+TEST_CASE("weights are trained where results without names have all their shapes in turn") {
+  ModelFolder models;
+  const auto folded = [&](const std::string& results) {
+    const onnx::ModelProto model = parse_graph(
+        "g (float[2,4] x, float[8,4] a_weight, float[3,8] b_weight) => (y, " + results +
+        ") { t = Transpose(a_weight) h = MatMul(x, t) u = Transpose(b_weight) y = MatMul(h, u) p = "
+        "Transpose(h) da = MatMul(p, x) q = Transpose(y) db = MatMul(q, h) val_1 = Identity(da) "
+        "val_2 = Identity(db) }");
+    return ops::fold_constants(models.load(model).graph)->constant_count();
+  };
+  CHECK(folded("val_1") == 2);
+  CHECK(folded("val_2, val_1") == 2);
+  CHECK(folded("val_1, val_2") == 0);
 }
 
 TEST_CASE("a program with weights as inputs has the same graph") {

@@ -20,7 +20,7 @@ inline constexpr std::string_view kKnownNumber = "known_number";
 [[nodiscard]] BERTH_EXPORT bool is_pure(std::string_view dialect, std::string_view type);
 
 /// The attribute, 1, of an op that runs in the step though it reads parameters alone: a caller may have
-/// others in their place.
+/// others in their place, or the step trains them.
 inline constexpr std::string_view kInStepAttribute = "in_step";
 
 /// The attribute, 1, of an op that reads_sizes_alone in a model whose file fixes all sizes: no caller gives any. Those
