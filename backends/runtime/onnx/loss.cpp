@@ -66,8 +66,8 @@ Kernel make_internal_cross_entropy(const KernelRequest& request) {
   });
 }
 
-// Inputs: dY, logarithms of the chances, labels, weight?, ignored class?, bias?.
-Kernel make_internal_cross_entropy_grad(const KernelRequest& request) {
+// Inputs: dY, logarithms of the chances, labels, weight?, and of the internal one ignored class?, bias?.
+Kernel make_cross_entropy_grad(const KernelRequest& request) {
   const LossOptions stated(request.instruction);
   return widened([stated](KernelContext&, Inputs in, Outputs out) {
     const Tensor& dy = tensor_at(in, 0);
@@ -94,8 +94,9 @@ Kernel make_internal_cross_entropy_grad(const KernelRequest& request) {
 constexpr KernelRow kRows[] = {
     {"NegativeLogLikelihoodLoss", make_nll_loss},
     {"SoftmaxCrossEntropyLoss", make_cross_entropy},
+    {"com.microsoft.SoftmaxCrossEntropyLossGrad", make_cross_entropy_grad},
     {"com.microsoft.SoftmaxCrossEntropyLossInternal", make_internal_cross_entropy},
-    {"com.microsoft.SoftmaxCrossEntropyLossInternalGrad", make_internal_cross_entropy_grad},
+    {"com.microsoft.SoftmaxCrossEntropyLossInternalGrad", make_cross_entropy_grad},
 };
 
 }  // namespace

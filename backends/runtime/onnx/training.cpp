@@ -136,6 +136,20 @@ Kernel make_dropout_grad(const KernelRequest& /*request*/) {
   });
 }
 
+// Inputs: buffer, gradient, whether it replaces what is in the buffer?. The next step finds the buffer as this one did:
+// steps are alike.
+Kernel make_accumulator(const KernelRequest& request) {
+  const IntsOperand reset_operand(request, "", 2);
+  return widened([=](KernelContext& context, Inputs in, Outputs out) {
+    const auto reset = reset_operand.get(in);
+    const Tensor& gradient = tensor_at(in, 1);
+    const bool replaces = reset && reset->at(0) != 0;
+    const Tensor sum = replaces ? gradient.clone() : at::add(tensor_at(in, 0), gradient);
+    out[0].tensor = at::ones({1}, at::TensorOptions(at::kBool).device(context.device));
+    if (out.size() > 1) out[1].tensor = sum;
+  });
+}
+
 // Hands outputs to whoever runs the graph and takes gradients from them: here, what it was given.
 Kernel make_yield(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
@@ -151,6 +165,7 @@ constexpr KernelRow kRows[] = {
     {"com.microsoft.FastGeluGrad", make_gelu_grad<true>},
     {"com.microsoft.GatherGrad", make_gather_grad},
     {"com.microsoft.GeluGrad", make_gelu_grad<false>},
+    {"com.microsoft.InPlaceAccumulatorV2", make_accumulator},
     {"com.microsoft.LayerNormalizationGrad", make_layer_norm_grad},
     {"com.microsoft.LogSoftmaxGrad_13", make_softmax_grad<true>},
     {"com.microsoft.ReluGrad", make_binary<relu_grad>},

@@ -104,6 +104,8 @@ Estimate local_response_work(const OpView& op, const WorkRule& rule) {
 // Maximum, subtract, exp, sum, divide.
 constexpr WorkRule kSoftmax = reduction(kExp + 4);
 constexpr WorkRule kSoftmaxGradient = reduction(4);
+// Chances of their logarithms, less one at the label, and scaled; the first input is one number.
+constexpr WorkRule kLossGradient{work::per_output, OpClass::reduction, kExp + 2};
 constexpr WorkRule kLocalResponse{local_response_work, OpClass::normalization};
 constexpr WorkRule kEmbedding{embedding_norm_work, OpClass::normalization, 10};
 
@@ -139,9 +141,9 @@ constexpr Row kOps[] = {
     {"com.microsoft.SkipGroupNorm", skip_group_norm, normalization(10)},
     {"com.microsoft.SkipLayerNormalization", skip_layer_normalization, normalization(10)},
     {"com.microsoft.SkipSimplifiedLayerNormalization", skip_layer_normalization, normalization(6)},
-    {"com.microsoft.SoftmaxCrossEntropyLossGrad", rule::like_second, kSoftmaxGradient},
+    {"com.microsoft.SoftmaxCrossEntropyLossGrad", rule::like_second, kLossGradient},
     {"com.microsoft.SoftmaxCrossEntropyLossInternal", cross_entropy, kSoftmax},
-    {"com.microsoft.SoftmaxCrossEntropyLossInternalGrad", rule::like_second, kSoftmaxGradient},
+    {"com.microsoft.SoftmaxCrossEntropyLossInternalGrad", rule::like_second, kLossGradient},
     {"com.microsoft.SoftmaxGrad", rule::like_first, kSoftmaxGradient},
     {"com.microsoft.SoftmaxGrad_13", rule::like_first, kSoftmaxGradient},
 };

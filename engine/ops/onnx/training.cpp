@@ -61,6 +61,13 @@ Estimate mean_gradient_work(const OpView& op, const WorkRule& rule) {
 constexpr WorkRule kMeanGradient{mean_gradient_work, OpClass::pooling, 1};
 // One element of each window has the gradient.
 constexpr WorkRule kMaximumGradient{work::per_input, OpClass::pooling, 1};
+/// The gradient is added to a buffer in its place; what is given besides is a flag, or the buffer.
+Estimate accumulation_work(const OpView& op, const WorkRule& rule) {
+  const double written = op.output(1).present() ? 0 : op.input(0).bytes();
+  return work::make_estimate(op, rule, rule.flops * op.input(1).elements(),
+                             work::all_bytes(op) + written);
+}
+constexpr WorkRule kAccumulation{accumulation_work, OpClass::elementwise, 1};
 // Per weight: both moments, the correction, the root and the update.
 constexpr WorkRule kOptimizer{work::per_input, OpClass::elementwise, 15};
 
@@ -80,7 +87,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.AdamWOptimizer", optimizer, kOptimizer},
     {"com.microsoft.ConvGrad", convolution_gradient, kConvolutionGradient},
     {"com.microsoft.InPlaceAccumulator", rule::like_first, elementwise(2)},
-    {"com.microsoft.InPlaceAccumulatorV2", accumulate, elementwise(2)},
+    {"com.microsoft.InPlaceAccumulatorV2", accumulate, kAccumulation},
     {"com.microsoft.LambOptimizer", nullptr, kOptimizer},
     {"com.microsoft.SGDOptimizer", nullptr, kOptimizer},
     {"com.microsoft.SGDOptimizerV2", nullptr, kOptimizer},

@@ -456,6 +456,21 @@ TEST_CASE("a gradient of a convolution does what its outputs ask for, at their p
   CHECK(without({0, 1}).flops == 8.0 * 64 * 56 * 56);  // a sum
 }
 
+TEST_CASE("work of a training step is that of its tensors, not of the numbers beside them") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float dl, float[64,10] logs, int64[64] labels, float[64,8] b, float[64,8] d, bool[1] r) "
+      "=> (dx, done) { dx = com.microsoft.SoftmaxCrossEntropyLossGrad(dl, logs, labels) done = "
+      "com.microsoft.InPlaceAccumulatorV2(b, d, r) }"));
+  const auto work = [&](const char* output) {
+    return op_work(*model.graph, op(*model.graph, output));
+  };
+  CHECK(work("dx").flops > 2 * 640);
+  CHECK(work("dx").bytes == 4 + 2 * 4 * 640 + 8 * 64);
+  CHECK(work("done").flops == 512);
+  CHECK(work("done").bytes == 3 * 4 * 512 + 2);  // read, and written back
+}
+
 TEST_CASE("gradients of pools and optimizers are known, of lists too") {
   ModelFolder models;
   const LoadedModel pools = models.load(parse_graph(
