@@ -150,6 +150,16 @@ Kernel make_accumulator(const KernelRequest& request) {
   });
 }
 
+// Inputs: X, one number.
+Kernel make_scale(const KernelRequest& request) {
+  const bool divides = int_attribute(request.instruction, "scale_down", 0) != 0;
+  return widened([divides](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor number = tensor_at(in, 1).to(x.scalar_type());
+    out[0].tensor = divides ? at::div(x, number) : at::mul(x, number);
+  });
+}
+
 // Hands outputs to whoever runs the graph and takes gradients from them: here, what it was given.
 Kernel make_yield(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
@@ -169,6 +179,7 @@ constexpr KernelRow kRows[] = {
     {"com.microsoft.LayerNormalizationGrad", make_layer_norm_grad},
     {"com.microsoft.LogSoftmaxGrad_13", make_softmax_grad<true>},
     {"com.microsoft.ReluGrad", make_binary<relu_grad>},
+    {"com.microsoft.Scale", make_scale},
     {"com.microsoft.SigmoidGrad", make_binary<sigmoid_grad>},
     {"com.microsoft.SliceGrad", make_slice_grad},
     {"com.microsoft.SoftmaxGrad_13", make_softmax_grad<false>},

@@ -50,5 +50,17 @@ TEST_CASE("the gradient of a mean loss of classes is chances, less one at the la
   CHECK(at::allclose(outputs.at(0).tensor, at::mul(expected, 2.0 / 3)));
 }
 
+TEST_CASE("Scale multiplies by a number of another type, or divides") {
+  ModelFolder models;
+  const CpuModel model =
+      model_of(models,
+               "g (float[3] x, int64 n) => (y, z) { y = com.microsoft.Scale(x, n) z = "
+               "com.microsoft.Scale<scale_down = 1>(x, n) }");
+  const at::Tensor x = at::arange(3, at::kFloat);
+  const auto outputs = model.run({value(x), value(at::scalar_tensor(4, at::kLong))});
+  CHECK(at::equal(outputs.at(0).tensor, at::mul(x, 4)));
+  CHECK(at::equal(outputs.at(1).tensor, at::div(x, 4)));
+}
+
 }  // namespace
 }  // namespace berth::test
