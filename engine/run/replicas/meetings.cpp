@@ -22,12 +22,12 @@ class MeetingStudy {
  public:
   explicit MeetingStudy(const SampleFacts& facts) : facts_(facts), graph_(facts.graph) {}
 
-  Meetings run() const {
-    const std::vector<bool> leads = leading_back();
+  Meetings run() {
+    leads_ = leading_back();
     Meetings meetings;
     for (const OpId op : graph_.topological_order()) {
       if (graph_.is_constant(op) || !facts_.of_samples[at(op)] || facts_.reads_whole[at(op)] ||
-          !facts_.reaches_update[at(op)] || !(leads[at(op)] || gives_scaled(op))) {
+          !facts_.reaches_update[at(op)] || !(leads_back(op) || gives_scaled(op))) {
         continue;
       }
       const Meeting meeting = meeting_in(op);
@@ -52,9 +52,18 @@ class MeetingStudy {
            times_larger(tensor) > 0.99 * facts_.batch_times * facts_.batch_times;
   }
 
-  /// Whether what an op makes of all samples leads back to them, by op.
+  bool leads_back(OpId op) const {
+    const auto outputs = graph_.outputs(op);
+    return std::any_of(outputs.begin(), outputs.end(), [&](TensorId t) { return leads_[at(t)]; });
+  }
+  /// Whether what an op makes of all samples leads back to them, by tensor.
   std::vector<bool> leading_back() const {
-    std::vector<bool> leads(at(graph_.op_count()), false);
+    std::vector<bool> leads(at(graph_.tensor_count()), false);
+    const auto leads_on = [&](OpId op) {
+      const auto outputs = graph_.outputs(op);
+      return gives_scaled(op) || std::any_of(outputs.begin(), outputs.end(),
+                                             [&](TensorId tensor) { return leads[at(tensor)]; });
+    };
     const auto order = graph_.topological_order();
     for (auto op = order.rbegin(); op != order.rend(); ++op) {
       for (const Edge& edge : graph_.out_edges(*op)) {
@@ -64,7 +73,7 @@ class MeetingStudy {
             type == "ZerosLike" || type == "OnesLike") {
           continue;
         }
-        if (gives_scaled(edge.dst) || leads[at(edge.dst)]) leads[at(*op)] = true;
+        if (leads_on(edge.dst)) leads[at(edge.tensor)] = true;
       }
     }
     return leads;
@@ -78,11 +87,14 @@ class MeetingStudy {
     if (std::none_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); })) {
       return Meeting::none;
     }
+    const bool keeps_statistics = type.find("BatchNorm") != type.npos;
     bool any = false, one_of_all = false;
     for (const TensorId output : outputs) {
       if (!is_float(graph_.dtype(output))) continue;
       any = true;
-      one_of_all = one_of_all || !scaled(output) || has_pairs(output);
+      // A total beside what each sample has, as a loss is, may lead nowhere; a layer uses its statistics itself.
+      one_of_all = one_of_all ||
+                   (scaled(output) ? has_pairs(output) : leads_[at(output)] || keeps_statistics);
     }
     if (!any) return Meeting::none;
     if (one_of_all && !is_loop(type)) return Meeting::sure;
@@ -170,6 +182,7 @@ class MeetingStudy {
 
   const SampleFacts& facts_;
   const Graph& graph_;
+  std::vector<bool> leads_;  // by tensor
 };
 
 }  // namespace

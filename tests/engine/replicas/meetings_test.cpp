@@ -6,8 +6,10 @@
 
 #include "berth/replicas.h"
 #include "berth/sdk/ops/constants.h"
+#include "training_graph.h"
 
 using namespace berth;
+using namespace berth::test;
 
 namespace {
 
@@ -117,6 +119,33 @@ TEST_CASE("samples that meet on the way to a gradient are named") {
   CHECK(meetings("norm") == Names{"norm"});
   CHECK(meetings("pairs") == Names{"pairs"});
   CHECK(meetings("loss").empty());
+}
+
+TEST_CASE(
+    "a total beside what each sample has is a meeting where it leads back to samples itself") {
+  // x -> `type` -> rows [b, 8] and a total; the gradient is of the rows, or of the rows times the total.
+  const auto meets = [](const char* type, bool leads_back) {
+    const auto graph = [&](std::int64_t b) {
+      GraphBuilder builder("total", "tf");
+      const auto op = adder(builder);
+      const TensorId x = op("x", "Placeholder", {}, {b, 8});
+      const TensorId w = op("w", "VariableV2", {}, {8});
+      TensorId rows = op("op", type, {x}, {b, 8});
+      TensorInfo number;
+      number.dtype = DType::f32;
+      number.has_shape = true;
+      const TensorId total = builder.add_output(/*op=*/2, number);
+      op("shown", "AssignAdd", {op("mean", "VariableV2", {}, {}), total}, {});
+      if (leads_back) rows = op("scaled", "Mul", {rows, total}, {b, 8});
+      op("update", "AssignSub", {w, op("dw", "Sum", {rows}, {8})}, {8});
+      return builder.build();
+    };
+    return !study_training(*graph(8), *graph(4), 8).meetings.empty();
+  };
+  CHECK_FALSE(meets("SoftmaxCrossEntropyLoss", /*leads_back=*/false));
+  CHECK(meets("SoftmaxCrossEntropyLoss", /*leads_back=*/true));
+  // What the samples become depends on the statistics, whoever else reads these.
+  CHECK(meets("FusedBatchNormV3", /*leads_back=*/false));
 }
 
 TEST_CASE("samples meet in an op that reads along the batch's axis, though it keeps their number") {
