@@ -255,6 +255,22 @@ TEST_CASE("auto with replicas keeps its lead, and is not behind auto without the
   CHECK(replicas_led);
 }
 
+TEST_CASE("auto without time or with a poor policy is not behind the one device that it names") {
+  const Workplace work;
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--budget", "1ms"},
+                                               {"--moves", "1"},
+                                               {"--moves", "1", "--policy", "random"}}) {
+    CAPTURE(more.back());
+    std::vector<std::string> command =
+        place({"--replicate", "auto", "--bound", "none", "--seed", "1", "--json"});
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult found = work.berth(command);
+    REQUIRE_MESSAGE(found.status == 0, found.err);
+    const Json json = Json::parse(found.out);
+    CHECK(json["runtime_us"] <= json["best_single"]["objective_us"]);
+  }
+}
+
 TEST_CASE("no plan takes less than the bound of all, which is the same for each") {
   const Workplace work;
   double bound_us = 0;

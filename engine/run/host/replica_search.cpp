@@ -139,16 +139,21 @@ class ReplicaSearch {
       return halve();
     }
     any_plan_ = true;
+    // However short the budget is, and whatever the policy is.
+    if (Tried single = steps_.on_one_device(plain); single.us() < kCannotRun) {
+      tried_.push_back(std::move(single));
+    }
     const bool alike = are_of_one_kind(devices, *cluster_);
     if (alike) {
       const ReplicaPlan plan = even_plan(*cluster_, most, models_.batch());
       if (is_served(plan)) retire(steps_.planned(plan));
     } else {
       steps_.search(plain.one, kPlainPart * budget_.whole());
+      const auto place = static_cast<std::ptrdiff_t>(tried_.size());
       tried_.push_back(std::move(plain));
       unequal(devices);
-      plain = std::move(tried_.front());
-      tried_.erase(tried_.begin());
+      plain = std::move(tried_[static_cast<std::size_t>(place)]);
+      tried_.erase(tried_.begin() + place);
     }
     plain.bound_us = lower_bound(*plain_problem_).us;
     const double plain_bound_us = plain.bound_us;

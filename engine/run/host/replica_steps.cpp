@@ -100,6 +100,17 @@ Tried ReplicaSteps::plain() {
   return plain;
 }
 
+Tried ReplicaSteps::on_one_device(const Tried& plain) {
+  Tried single = plain;
+  const auto evaluator = make_simulation_evaluator(plain.one.task.problem, /*threads=*/1);
+  SingleDevice best = best_single_device(*evaluator);
+  evaluations_ += evaluator->evaluations();
+  if (best.device == kNoDevice) return single;
+  single.one.placement = std::move(best.placement);
+  single.one.evaluation = std::move(best.evaluation);
+  return single;
+}
+
 Tried ReplicaSteps::planned(const ReplicaPlan& plan) {
   const Cluster& cluster = *models_.cluster();
   if (!are_alike(plan, cluster)) return {.plan = plan};

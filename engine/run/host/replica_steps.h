@@ -1,6 +1,7 @@
 // Steps of plans: posed, placed and improved.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -26,7 +27,11 @@ class ReplicaBudget {
   [[nodiscard]] bool stopped() const;
   [[nodiscard]] bool counts_proposals() const noexcept { return counts_; }
   /// The least with which a search begins.
-  [[nodiscard]] double least() const noexcept { return counts_ ? kLeastMoves : kLeast_s; }
+  [[nodiscard]] double least() const noexcept { return counts_ ? kLeastMoves : least_s(whole_); }
+  /// The same of a budget of so many seconds: a part of it, or small budgets would be over at once.
+  [[nodiscard]] static double least_s(double whole_s) {
+    return std::min(kLeast_s, kLeastPart * whole_s);
+  }
   /// Loading is no part of a budget, as it is none where a step is placed: here at several sizes.
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double wall_s() const;
@@ -37,7 +42,7 @@ class ReplicaBudget {
 
  private:
   static constexpr double kDefault_s = 30;
-  static constexpr double kLeast_s = 0.5, kLeastMoves = 1;
+  static constexpr double kLeast_s = 0.5, kLeastPart = 0.1, kLeastMoves = 1;
 
   const Settings& settings_;
   const RunHooks& hooks_;
@@ -102,6 +107,8 @@ class ReplicaSteps {
 
   /// The plain step, not placed yet.
   [[nodiscard]] Tried plain();
+  /// The plain step on the best single device; without a placement where it fits on none.
+  [[nodiscard]] Tried on_one_device(const Tried& plain);
   /// A plan, not posed yet: one replica of it, on its first device. There is no such one of devices of several
   /// kinds: their plan is not placed. Throws Error(invalid_argument) for groups of several devices that differ.
   [[nodiscard]] Tried planned(const ReplicaPlan& plan);
