@@ -8,6 +8,7 @@
 
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "ops/updates.h"
 
 namespace berth {
 namespace {
@@ -29,7 +30,9 @@ class Sharing {
   Owners run(const std::vector<std::vector<Training::Gradient>>& buckets) {
     std::int64_t bytes = 0, count = 0;
     for (const auto& gradient : training_.gradients) {
-      if (gradient.sparse || graph_.bytes(gradient.tensor) > most_bytes_) {
+      // An op with several updates in its body has them in every replica.
+      if (gradient.sparse || graph_.bytes(gradient.tensor) > most_bytes_ ||
+          ops::changes_variable_within(graph_, gradient.update)) {
         owner_.emplace(variable_of(gradient), kEverybody);
         continue;
       }
@@ -92,7 +95,7 @@ class Sharing {
         last = std::max(last, gradient ? bucket_of_[at(tensor)] : owners_.bucket[at(producer)]);
       }
       after_[at(op)] = after;
-      if (from.size() != 1) continue;
+      if (from.size() != 1 || ops::changes_variable_within(graph_, op)) continue;
       owners_.of_op[at(op)] = *from.begin();
       owners_.bucket[at(op)] = last;
     }

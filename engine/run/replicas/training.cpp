@@ -14,6 +14,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "ops/updates.h"
+#include "replicas/body_updates.h"
 #include "replicas/growth.h"
 #include "replicas/meetings.h"
 
@@ -70,6 +71,7 @@ class Study {
     reaches_scaled_ = reaching(scales);
     find_growths();
     find_dense();
+    check_bodies();
     note_meetings();
     finish();
     training_.updates = std::move(is_update_);
@@ -160,7 +162,9 @@ class Study {
   /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew, of
   /// what is no more of the batch's size, or of rows.
   bool changes_state(OpId op) const {
-    if (graph_.dialect() == "tf") return ops::changes_variable(graph_.op_type(op));
+    if (graph_.dialect() == "tf") {
+      return ops::changes_variable(graph_.op_type(op)) || updates_in_body(graph_, op, scaled_);
+    }
     if (ops::is_onnx_update(graph_.op_type(op))) return true;
     const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
     if (std::any_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); }) &&
@@ -213,6 +217,7 @@ class Study {
       if (returns_gradient(op)) is_end_[at(op)] = true;
     }
     if (std::find(is_end_.begin(), is_end_.end(), true) != is_end_.end()) return;
+    if (const std::string why = updates_with_samples(graph_, scaled_); !why.empty()) refuse(why);
     refuse(
         "no update of a parameter depends on its inputs, and it returns no gradient, so that it is "
         "no training step; replicas of a forward pass are steps in flight (objective throughput)");
@@ -407,6 +412,11 @@ class Study {
         }
       }
     }
+  }
+  void check_bodies() const {
+    const std::string why = own_to_body_update({graph_, scaled_, of_samples_, is_update_,
+                                                training_.whole, training_.reads_reduced, dense_});
+    if (!why.empty()) refuse(why);
   }
   bool after_batch(OpId op) const {
     return reaches_update_[at(op)] && (whole(at(op)) || !reaches_scaled_[at(op)]);

@@ -355,6 +355,44 @@ TEST_CASE("parameters that a step returns anew are updated by what all replicas 
   }
 }
 
+namespace {
+
+/// x -> dw [4, 4] -> finite -> ok -> cond, whose branch updates w by dw.
+std::shared_ptr<const Graph> conditional_step(std::int64_t b, const std::string& kind) {
+  GraphBuilder builder("conditional", "tf");
+  const auto op = test::adder(builder);
+  const TensorId x = op("x", "Placeholder", {}, {b, 4});
+  const TensorId w = op("w", "VariableV2", {}, {4, 4});
+  const TensorId dw = op("dw", "MatMul", {x, x}, {4, 4});
+  const bool of_samples = kind == "condition of samples";
+  const TensorId finite =
+      op("finite", "IsFinite", {of_samples ? x : dw}, {of_samples ? b : 4, 4}, DType::boolean);
+  const TensorId ok = op("ok", "All", {finite}, {}, DType::boolean);
+  std::vector<TensorId> given = {ok, w, dw};
+  if (kind == "samples within") given.push_back(x);
+  op("cond", "If", given, {});
+  builder.set_attribute(/*op=*/5, "body_types", std::string("Mul,AssignSubVariableOp"));
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("an op whose body changes variables is an update, and its condition is of the sums") {
+  const auto whole = conditional_step(8, "");
+  const Training training = study_training(*whole, *conditional_step(4, ""), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dw"});
+  CHECK(marked(*whole, training.updates) == Names{"cond"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"finite", "cond"});
+  for (const auto& [kind, why] :
+       {std::pair("condition of samples", "'cond' (If) changes variables, and reads 'ok' (All)"),
+        std::pair("samples within", "its updates are in 'cond' (If)")}) {
+    CAPTURE(kind);
+    test::expect_error(ErrorCode::unsupported, {"has no replicas", why}, [&, kind = kind] {
+      static_cast<void>(study_training(*conditional_step(8, kind), *conditional_step(4, kind), 8));
+    });
+  }
+}
+
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
