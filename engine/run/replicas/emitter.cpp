@@ -44,6 +44,7 @@ ReplicaEmitter::ReplicaEmitter(const Training& training, const SizedModel& whole
     one_device_ = one_device_ && replica.devices.size() == 1;
   }
   ring_ = ring_order(devices, cluster);
+  nodes_ = reduction_nodes(plan, cluster);
   levels_ = update_levels(*whole.graph, training);
   buckets_ = fill_buckets();
   if (!plan.share_updates || plan.replicas.size() < 2) return;

@@ -12,6 +12,7 @@
 #include "berth/replicas.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "replicas/levels.h"
 #include "replicas/owners.h"
 
 namespace berth {
@@ -68,10 +69,21 @@ class ReplicaEmitter {
            const Training::Gradient& first, std::int64_t summed_bytes);
   TensorId give(OpId op, std::int64_t bytes);
 
-  /// From `place` around the ring: every replica joins the part and hands it on, but for the last.
-  void pass_on(const std::string& name, const std::vector<OpId>& join, std::size_t place,
-               TensorId part, std::int64_t bytes, const char* type,
-               const Training::Gradient& gradient);
+  /// From `place` around a ring of replicas: every one joins the part (`join` is by replica) and hands it on, but for
+  /// the last.
+  void pass_on(const std::string& name, const std::vector<std::size_t>& ring,
+               const std::vector<OpId>& join, std::size_t place, TensorId part, std::int64_t bytes,
+               const char* type, const Training::Gradient& gradient);
+  /// Sums the parts of a ring's replicas; `parts` is by replica. The op that is last, at `place`, gives nothing yet.
+  OpId sum_around(const std::string& name, const std::vector<std::size_t>& ring, std::size_t place,
+                  const std::vector<TensorId>& parts, std::int64_t bytes,
+                  const Training::Gradient& gradient);
+  /// The bucket in parts of `bytes` each: by part, then replica.
+  std::vector<std::vector<TensorId>> pack(const std::vector<Training::Gradient>& bucket,
+                                          std::size_t parts, std::int64_t bytes);
+  /// What gives each replica the bucket's gradients, reduced.
+  std::vector<OpId> join(const std::vector<Training::Gradient>& bucket);
+  std::int64_t bytes_of(const std::vector<Training::Gradient>& bucket) const;
 
   /// The gradients of a bucket by owner go to their owners; what the updates give goes to all.
   void reduce_to_owners(const std::vector<Training::Gradient>& bucket, std::int32_t number);
@@ -85,6 +97,7 @@ class ReplicaEmitter {
                const Training::Gradient& gradient);
 
   void ring(const std::vector<Training::Gradient>& bucket);
+  void two_levels(const std::vector<Training::Gradient>& bucket);
   void gather(const Training::Gradient& gradient);
   /// A collective is one op, on the kind of device behind the cluster's.
   void fold_reduction();
@@ -100,6 +113,7 @@ class ReplicaEmitter {
   std::size_t copies_;  // replicas that are emitted: all, or of a folded step one
   bool one_device_ = true;
   std::vector<std::size_t> ring_;  // replicas in the order of the ring
+  ReplicaNodes nodes_;             // empty where they are one ring
   std::vector<std::vector<Training::Gradient>> buckets_;
   Owners owners_;                     // empty where no updates are shared
   std::vector<std::int32_t> levels_;  // by op

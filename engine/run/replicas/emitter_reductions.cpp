@@ -5,6 +5,14 @@
 #include "replicas/folded.h"
 
 namespace berth {
+namespace {
+
+std::int64_t part_of(std::int64_t bytes, std::size_t parts) {
+  const auto count = static_cast<std::int64_t>(parts);
+  return (bytes + count - 1) / count;
+}
+
+}  // namespace
 
 std::vector<double> ReplicaEmitter::ends_us() const {
   const Graph& graph = *whole_.graph;
@@ -66,7 +74,7 @@ void ReplicaEmitter::reduce() {
       (shared ? owned : others).push_back(gradient);
     }
     if (!owned.empty()) reduce_to_owners(owned, static_cast<std::int32_t>(b));
-    if (!others.empty()) ring(others);
+    if (!others.empty()) nodes_.empty() ? ring(others) : two_levels(others);
   }
   const Graph& graph = *whole_.graph;
   for (const auto& gradient : training_.gradients) {
@@ -108,13 +116,14 @@ TensorId ReplicaEmitter::give(OpId op, std::int64_t bytes) {
   return builder_.add_output(op, info);
 }
 
-void ReplicaEmitter::pass_on(const std::string& name, const std::vector<OpId>& join,
-                             std::size_t place, TensorId part, std::int64_t bytes, const char* type,
+void ReplicaEmitter::pass_on(const std::string& name, const std::vector<std::size_t>& ring,
+                             const std::vector<OpId>& join, std::size_t place, TensorId part,
+                             std::int64_t bytes, const char* type,
                              const Training::Gradient& gradient) {
-  const std::size_t k = join.size();
-  builder_.add_input(join[ring_[place % k]], part);
+  const std::size_t k = ring.size();
+  builder_.add_input(join[ring[place % k]], part);
   for (std::size_t s = 1; s < k; ++s) {
-    const std::size_t r = ring_[(place + s) % k];
+    const std::size_t r = ring[(place + s) % k];
     builder_.add_input(join[r], part);
     if (s + 1 == k) break;
     const OpId op = add(r, cat(name, "_", place, "_", s), type, gradient, 0);
@@ -196,43 +205,95 @@ void ReplicaEmitter::hand_on(std::size_t from, const std::vector<OpId>& updates,
   }
   // An update of the owner's own state gives nothing.
   if (bytes > 0)
-    pass_on(cat("pass_", level), take, place, give(given, bytes), bytes, "AllGather", gradient);
+    pass_on(cat("pass_", level), ring_, take, place, give(given, bytes), bytes, "AllGather",
+            gradient);
+}
+
+OpId ReplicaEmitter::sum_around(const std::string& name, const std::vector<std::size_t>& ring,
+                                std::size_t place, const std::vector<TensorId>& parts,
+                                std::int64_t bytes, const Training::Gradient& gradient) {
+  const std::size_t k = ring.size();
+  TensorId sum = parts[ring[(place + 1) % k]];
+  OpId last = kNoOp;
+  for (std::size_t s = 1; s < k; ++s) {
+    const std::size_t r = ring[(place + 1 + s) % k];
+    if (last != kNoOp) sum = give(last, bytes);
+    last = add(r, cat(name, "_", s), "AllReduce", gradient, bytes);
+    builder_.add_input(last, sum);
+    builder_.add_input(last, parts[r]);
+  }
+  return last;
+}
+
+std::vector<std::vector<TensorId>> ReplicaEmitter::pack(
+    const std::vector<Training::Gradient>& bucket, std::size_t parts, std::int64_t bytes) {
+  const std::size_t k = plan_.replicas.size();
+  std::vector<std::vector<TensorId>> packed(parts, std::vector<TensorId>(k));
+  for (std::size_t r = 0; r < k; ++r) {
+    const OpId op = add(r, "pack", "AllReduce", bucket.front(), 0);
+    for (const auto& gradient : bucket) {
+      builder_.add_input(op, tensors_[r][at(gradient.tensor)]);
+    }
+    for (std::size_t part = 0; part < parts; ++part) packed[part][r] = give(op, bytes);
+  }
+  return packed;
+}
+
+std::vector<OpId> ReplicaEmitter::join(const std::vector<Training::Gradient>& bucket) {
+  std::vector<OpId> joins;
+  for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+    joins.push_back(add(r, "join", "AllReduce", bucket.front(), 0));
+    for (const auto& gradient : bucket) {
+      reduced_[r][at(gradient.tensor)] =
+          builder_.add_output(joins[r], info_of(*whole_.graph, gradient.tensor));
+    }
+  }
+  return joins;
+}
+
+std::int64_t ReplicaEmitter::bytes_of(const std::vector<Training::Gradient>& bucket) const {
+  std::int64_t bytes = 0;
+  for (const auto& gradient : bucket) bytes += whole_.graph->bytes(gradient.tensor);
+  return bytes;
 }
 
 void ReplicaEmitter::ring(const std::vector<Training::Gradient>& bucket) {
   const std::size_t k = plan_.replicas.size();
-  std::int64_t bytes = 0;
-  for (const auto& gradient : bucket) bytes += whole_.graph->bytes(gradient.tensor);
-  const auto parts = static_cast<std::int64_t>(k);
-  const std::int64_t chunk = (bytes + parts - 1) / parts;
+  const std::int64_t chunk = part_of(bytes_of(bucket), k);
   const auto& first = bucket.front();
-  const auto at_ring = [&](std::size_t place) { return ring_[place % k]; };
-  std::vector<std::vector<TensorId>> packed(k);
-  std::vector<OpId> join(k);
-  for (std::size_t r = 0; r < k; ++r) {
-    const OpId pack = add(r, "pack", "AllReduce", first, 0);
-    for (const auto& gradient : bucket) {
-      builder_.add_input(pack, tensors_[r][at(gradient.tensor)]);
-    }
-    for (std::size_t c = 0; c < k; ++c) packed[r].push_back(give(pack, chunk));
-  }
-  for (std::size_t r = 0; r < k; ++r) {
-    join[r] = add(r, "join", "AllReduce", first, 0);
-    for (const auto& gradient : bucket) {
-      reduced_[r][at(gradient.tensor)] =
-          builder_.add_output(join[r], info_of(*whole_.graph, gradient.tensor));
-    }
-  }
+  const auto packed = pack(bucket, k, chunk);
+  const std::vector<OpId> joins = join(bucket);
   for (std::size_t c = 0; c < k; ++c) {
-    TensorId sum = packed[at_ring(c + 1)][c];
-    for (std::size_t s = 1; s < k; ++s) {
-      const std::size_t r = at_ring(c + 1 + s);
-      const OpId op = add(r, cat("sum_", c, "_", s), "AllReduce", first, chunk);
-      builder_.add_input(op, sum);
-      builder_.add_input(op, packed[r][c]);
-      sum = give(op, chunk);
+    const OpId sum = sum_around(cat("sum_", c), ring_, c, packed[c], chunk, first);
+    pass_on("pass", ring_, joins, c, give(sum, chunk), chunk, "AllReduce", first);
+  }
+  ++step_.buckets;
+}
+
+void ReplicaEmitter::two_levels(const std::vector<Training::Gradient>& bucket) {
+  const std::size_t k = plan_.replicas.size(), count = nodes_.size(), each = nodes_.front().size();
+  const std::int64_t part = part_of(bytes_of(bucket), each), chunk = part_of(part, count);
+  const auto& first = bucket.front();
+  const auto packed = pack(bucket, each, part);
+  const std::vector<OpId> joins = join(bucket);
+  for (std::size_t c = 0; c < each; ++c) {
+    std::vector<std::size_t> column;  // who has the sum of this part, of each node
+    std::vector<OpId> own(k, kNoOp);
+    std::vector<std::vector<TensorId>> chunks(count, std::vector<TensorId>(k, kNoTensor));
+    for (const auto& node : nodes_) {
+      const std::size_t r = node[c];
+      column.push_back(r);
+      const OpId sum = sum_around(cat("sum_", c), node, c, packed[c], part, first);
+      for (auto& of_chunk : chunks) of_chunk[r] = give(sum, chunk);
+      own[r] = add(r, "own", "AllReduce", first, 0);
     }
-    pass_on("pass", join, c, sum, chunk, "AllReduce", first);
+    for (std::size_t d = 0; d < count; ++d) {
+      const OpId sum = sum_around(cat("across_", d), column, d, chunks[d], chunk, first);
+      pass_on("pass_across", column, own, d, give(sum, chunk), chunk, "AllReduce", first);
+    }
+    for (const auto& node : nodes_) {
+      pass_on("pass", node, joins, c, give(own[node[c]], part), part, "AllReduce", first);
+    }
   }
   ++step_.buckets;
 }
@@ -247,7 +308,7 @@ void ReplicaEmitter::gather(const Training::Gradient& gradient) {
   }
   for (std::size_t place = 0; place < k; ++place) {
     const std::size_t own = ring_[place];
-    pass_on("pass", join, place, tensors_[own][at(gradient.tensor)],
+    pass_on("pass", ring_, join, place, tensors_[own][at(gradient.tensor)],
             models_[own].graph->bytes(gradient.tensor), "AllGather", gradient);
   }
   ++step_.buckets;
@@ -270,14 +331,19 @@ void ReplicaEmitter::fold_reduction() {
     us_.back().push_back(kCannotRun);
     return op;
   };
+  // Rows go round the flat ring once, and whole: k - 1 rounds.
+  const double slower = nodes_.empty()
+                            ? 1
+                            : ring_link(plan_, 0, cluster_).bandwidth_bytes_per_s /
+                                  flat_ring_link(plan_, 0, cluster_).bandwidth_bytes_per_s;
   for (const auto& bucket : buckets_) {
     const bool sparse = bucket.front().sparse;
     const SizedModel& sized = sparse ? models_[0] : whole_;
     std::int64_t bytes = 0;
     for (const auto& gradient : bucket) bytes += sized.graph->bytes(gradient.tensor);
     const OpId pack = add_own("pack", bucket.front(), 0);
-    // Rows go round once, and whole: k - 1 rounds.
-    const TensorId sent = give(pack, sparse ? bytes * k / 2 : bytes);
+    const double rows = slower * static_cast<double>(bytes * k / 2);
+    const TensorId sent = give(pack, sparse ? static_cast<std::int64_t>(rows) : bytes);
     const OpId reduction = builder_.add_op(
         cat("reducer_", at(step_.buckets) % reducer_count(plan_), "/", step_.buckets), "AllReduce");
     reductions_.push_back(reduction);

@@ -32,8 +32,8 @@ struct Folded {
                                        const SizedModel& one, const Cluster& cluster,
                                        const ReplicaPlan& plan);
 
-/// A ring between the devices at one position of all replicas, as a link over which the reduced bytes go once:
-/// 2 (k - 1) rounds of a k-th of them each.
+/// The reduction between the devices at one position of all replicas, as a link over which the reduced bytes go once:
+/// a ring of 2 (k - 1) rounds of a k-th of them each, or such rings in two levels (levels.h).
 struct RingLink {
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;

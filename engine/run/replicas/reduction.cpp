@@ -1,6 +1,5 @@
-// The ring of a reduction: its order and its time.
+// The ring of a reduction: its order and its time; the machine of a folded step.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 
@@ -87,36 +86,6 @@ double ring_us(std::int64_t bytes, std::span<const DeviceId> devices, const Clus
   }
   const auto rounds = static_cast<double>(k - 1);
   return 2 * rounds * transfer_us + rounds * adds_us;
-}
-
-RingLink ring_link(const ReplicaPlan& plan, std::size_t position, const Cluster& cluster) {
-  std::vector<DeviceId> first;
-  for (const auto& replica : plan.replicas) first.push_back(replica.devices.front());
-  const std::vector<std::size_t> order = ring_order(first, cluster);
-  RingLink ring;
-  ring.bandwidth_bytes_per_s = std::numeric_limits<double>::infinity();
-  std::map<ChannelId, int> uses;
-  const auto device = [&](std::size_t i) {
-    return plan.replicas[order[i % order.size()]].devices[position];
-  };
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (device(i) == device(i + 1)) continue;
-    const Route& route = cluster.route(device(i), device(i + 1));
-    ring.bandwidth_bytes_per_s = std::min(ring.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
-    ring.latency_us = std::max(ring.latency_us, route.transfer_us(0));
-    for (const ChannelId channel : route.channels) ++uses[channel];
-  }
-  // A channel carries one transfer at a time.
-  int at_once = 1;
-  for (const auto& [channel, links] : uses) {
-    at_once = std::max(at_once, links);
-    ring.channels.push_back(cluster.channel_name(channel));
-  }
-  const auto k = static_cast<double>(order.size());
-  const double rounds = 2 * (k - 1) * at_once;
-  ring.bandwidth_bytes_per_s *= k / rounds;
-  ring.latency_us *= rounds;
-  return ring;
 }
 
 namespace {
