@@ -13,10 +13,10 @@ namespace berth {
 /// is an update then, and gradients among its inputs are reduced before it. `scaled` is by tensor.
 [[nodiscard]] bool updates_in_body(const Graph& graph, OpId op, const std::vector<bool>& scaled);
 
-/// Of a graph without updates: why not, where bodies that change variables read samples. Otherwise empty.
+/// The reason why a graph has no updates, where bodies that change variables read samples. Otherwise empty.
 [[nodiscard]] std::string updates_with_samples(const Graph& graph, const std::vector<bool>& scaled);
 
-/// What is known once the gradients are; lists are by op, or by tensor.
+/// Facts that are known once the gradients are; lists are by op, or by tensor.
 struct BodyFacts {
   const Graph& graph;
   const std::vector<bool>& scaled;      ///< by tensor

@@ -81,7 +81,7 @@ class ReplicaEmitter {
   /// The bucket in parts of `bytes` each: by part, then replica.
   std::vector<std::vector<TensorId>> pack(const std::vector<Training::Gradient>& bucket,
                                           std::size_t parts, std::int64_t bytes);
-  /// What gives each replica the bucket's gradients, reduced.
+  /// The ops that give each replica the bucket's gradients, reduced.
   std::vector<OpId> join(const std::vector<Training::Gradient>& bucket);
   std::int64_t bytes_of(const std::vector<Training::Gradient>& bucket) const;
 
