@@ -112,6 +112,14 @@ constexpr const char* kTrain = R"(
       if record.update == 6 and given.watched then
         os.execute(('"%s" watch "%s" > watched 2>&1'):format(processes.program(), os.getenv 'BERTH_STORE'))
       end
+      if given.waits_for and record.update == 4 then  -- until another process has said so into a file
+        local said = io.open('said', 'r')
+        while not said:read('*a'):find(given.waits_for, 1, true) do
+          said:seek('set')
+          processes.sleep(0.01)
+        end
+        said:close()
+      end
       if given.learner_dies and record.update == given.learner_dies and first 'learner' then die() end
       if given.store_dies and record.update == given.store_dies and first 'store' then
         local before = store_process()
@@ -572,10 +580,13 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
   SUBCASE("two of another rank") {
     const Training work;
     const int port = free_port();
-    const ProcessResult result = run_all(
-        work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=5 count=8000");
-    CHECK_MESSAGE(contains(result.err, "'rank 1' is already "), result.err);
-    CHECK(contains(result.out, "8000 updates"));
+    // Whichever is refused, both write there.
+    work.write_text("said", "");
+    const std::string second = rank(1, 3, port, "2>>said");
+    const ProcessResult result = run_all(work, {rank(0, 3, port), second, second},
+                                         "join_s=5 \"waits_for='rank 1' is already\"");
+    CHECK_MESSAGE(contains(file_text(work / "said"), "'rank 1' is already "), result.err);
+    CHECK(contains(result.out, "12 updates"));
   }
   SUBCASE("a wrong secret") {
     const Training work;
