@@ -1,12 +1,13 @@
 -- Families of graphs, for learning that carries over from one graph to another.
 --
 -- Each family draws architectures by a seed and builds their training graphs (forward pass, gradients,
--- optimizer) with real shapes, for roofline costs. They stand for the families on which Addanki et al.,
--- NeurIPS 2019, measured generalization. Of those, measured costs are public, but not the models.
+-- optimizer) with real shapes, for roofline costs. The first three stand for the families on which Addanki
+-- et al., NeurIPS 2019, measured generalization. Of those, measured costs are public, but not the models.
 --
 --   families.cifar10  image classifiers of ENAS's convolution cells     128 groups
 --   families.ptb      language models of ENAS's recurrent cells         128 groups
 --   families.nmt      translation, varied in length and batch           160 groups
+--   families.towers   parallel towers of unequal cost that meet, wide; of no paper   128 groups
 --
 -- The files in families/ state each design's source and what it leaves out. The numbers of groups, for
 -- `berth.problem`, are those that Placeto's authors are remembered to have used.
@@ -18,11 +19,12 @@ local read_options = require("berth.known").options
 
 local families = {}
 
--- The names of all families.
-families.names = { "cifar10", "ptb", "nmt" }
+-- The names of all families, and of those that Placeto's authors measured by.
+families.names = { "cifar10", "ptb", "nmt", "towers" }
+families.published = { "cifar10", "ptb", "nmt" }
 
 -- Groups by family.
-families.groups = { cifar10 = 128, ptb = 128, nmt = 160 }
+families.groups = { cifar10 = 128, ptb = 128, nmt = 160, towers = 128 }
 
 -- The same text for the same values.
 local function text_of(value)
@@ -65,7 +67,7 @@ local function draw(family, given)
   return graphs
 end
 
--- Image classifiers, language models, translation.
+-- Image classifiers, language models, translation, towers.
 --   ARGS    options  table, all optional:
 --             count  graphs, default 32
 --             seed   default 1; the same seed gives the same graphs on every machine, the first ones
@@ -76,6 +78,7 @@ end
 function families.cifar10(options) return draw("cifar10", options) end
 function families.ptb(options) return draw("ptb", options) end
 function families.nmt(options) return draw("nmt", options) end
+function families.towers(options) return draw("towers", options) end
 
 -- Splits at random into graphs to train on and graphs to test on; either part keeps the order.
 --   ARGS    graphs   array of anything

@@ -29,7 +29,7 @@ local tables = require "berth.tables"
 
 -- 1. The command line.
 
-local options = { families = families.names, clusters = { "k80x4", "v100x8" }, graphs = 8, models = {}, seeds = { 1, 2, 3, 4, 5 },
+local options = { families = families.published, clusters = { "k80x4", "v100x8" }, graphs = 8, models = {}, seeds = { 1, 2, 3, 4, 5 },
                   policies = { "auto", "instant", "instant:weights=none", "nearest", "heft", "m-etf", "metis" },
                   budgets = { 0.005, 0.01, 0.03, 0.1 }, draws = 300, format = "text" }
 local line = arguments.parser()
@@ -108,7 +108,7 @@ local trained_on
 local function most_similar(graph)
   if not trained_on then
     trained_on = {}
-    for _, family in ipairs(families.names) do
+    for _, family in ipairs(families.published) do
       for _, other in ipairs((split(family))) do trained_on[#trained_on + 1] = { graph = other, types = types_of(other) } end
     end
   end

@@ -2,7 +2,7 @@
 -- NeurIPS 2019: 32 graphs of a family, some to learn from and some to be judged by.
 --
 --   berth run scripts/experiments/placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER]
---       [--families cifar10,ptb,nmt] [--clusters k80x4,k80x2] [--columns a,b] [--groups 64] [--train 24] [--test 8]
+--       [--families cifar10,ptb,nmt,towers] [--clusters k80x4,k80x2] [--columns a,b] [--groups 64] [--train 24] [--test 8]
 --       [--updates 2000] [--own 300] [--own-graphs 8] [--rnn 300] [--ahead 150] [--machines a,b] [--budget SECONDS]
 --       [--seeds 1,2,3,4,5] [--variants "rounds=0;traversal=reverse"]
 --       [--held training|test] [--figures FOLDER] [--csv FILE] [--format text|markdown]
@@ -19,8 +19,8 @@
 --   rnn         seq2seq trained on the held-out graph, with `rnn` updates: the best placement that it met
 --   ahead       Berth's own form, which simulates the step with the group on every device: untrained, and after
 --               `ahead` updates of the training graphs
---   mixed       one policy for all families and any machine: that network with features in place of one-hot
---               devices, untrained, and after `updates` updates of the training graphs of all families, each on the next
+--   mixed       one policy for the paper's three families and any machine: that network with features in place of one-hot
+--               devices, untrained, and after `updates` updates of the training graphs of all three, each on the next
 --               of the `machines`. Name others with --clusters to judge it on machines that it has not seen
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
 --   auto        the search, with `budget` seconds (2)
@@ -116,12 +116,12 @@ local function set_of(family, cluster)
   return sets[name]
 end
 
--- The training graphs of all families, in turn, each on the next machine.
+-- The training graphs of the paper's families, in turn, each on the next machine.
 local function mixed_set()
   local learn, set = {}, {}
-  for _, family in ipairs(families.names) do learn[family] = graphs_of(family) end
+  for _, family in ipairs(families.published) do learn[family] = graphs_of(family) end
   for i = 1, options.train do
-    for _, family in ipairs(families.names) do
+    for _, family in ipairs(families.published) do
       set[#set + 1] = problems({ learn[family][i] }, 1, options.machines[#set % #options.machines + 1])[1]
     end
   end
@@ -228,7 +228,7 @@ local function key_of(family, cluster, column, seed, graph)
     options.held == "test" and "graph" or "validation graph", graph)
 end
 
--- Policies for all families, by seed.
+-- Policies for all of the paper's families, by seed.
 local mixed = {}
 local function mixed_policy(seed, updates)
   local key = ("%d %d"):format(seed, updates)

@@ -70,6 +70,12 @@ check.test("architectures are of their space and use all of it", function()
     check.equal({ #language.nodes, language.nodes[1].input }, { 12, nil })
     for node = 2, 12 do expect_input(language.nodes[node].input, node - 1) end
     for node = 1, 12 do seen[language.nodes[node].activation] = true end
+    local wide = require("berth.families.towers").sample(random)
+    seen["blocks " .. #wide.blocks] = true
+    for _, block in ipairs(wide.blocks) do
+      seen["towers " .. #block] = true
+      for _, tower in ipairs(block) do seen["depth " .. tower.depth], seen["units " .. tower.units] = true, true end
+    end
     local translation = require("berth.families.nmt").sample(random)
     seen["long"] = seen["long"] or translation.source > 35
     seen["short"] = seen["short"] or translation.target < 15
@@ -77,7 +83,7 @@ check.test("architectures are of their space and use all of it", function()
   for _, expected in ipairs {
     "nodes 5", "nodes 7", "cells 1", "cells 3", "separable_3x3", "separable_5x5", "average_pool",
     "max_pool", "identity", "tanh", "relu", "sigmoid", "1 of 1", "5 of 5", "1 of 11", "11 of 11", "long",
-    "short",
+    "short", "blocks 2", "blocks 4", "towers 2", "towers 6", "depth 1", "depth 4", "units 512", "units 2048",
   } do
     if not seen[expected] then error("no " .. expected) end
   end
@@ -124,9 +130,9 @@ check.test("the backward pass has twice the products of the forward pass", funct
         sums.forward = sums.forward + (forward[type] and flops or 0)
       end
     end
-    local stem = graph:find "stem/conv_3x3"  -- its input is the images
+    local stem = graph:find "stem/conv_3x3" or graph:find "stem/MatMul"  -- its input is fed
     local expected = 2 * sums.forward - (stem and graph:work(stem).flops or 0)
-    check.equal(stem ~= nil, family == "cifar10")
+    check.equal(stem ~= nil, family == "cifar10" or family == "towers")
     check.near(sums.backward, expected)
   end)
 end)
