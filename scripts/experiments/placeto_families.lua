@@ -9,8 +9,9 @@
 --
 -- The policy is the network of the released code (form=published), which does not look ahead. It learns by the logarithm of
 -- the runtime, since the graphs of a family differ in it, from normalised advantages, with an entropy that falls from
--- 0.2 to 0.02: from 0.02 on it settles for one device. Memory that lacks costs nothing, as in the released code: nearly all
--- placements of these graphs fit. Columns, for each held-out graph and seed of weights:
+-- 0.2 to 0.02: from 0.05 on it settles for one device on ptb, and from 0.2 on it draws at random on towers. Memory that
+-- lacks costs nothing, as in the released code: nearly all placements of these graphs fit. Columns, for each held-out
+-- graph and seed of weights:
 --   random      the starts themselves
 --   untrained   fresh weights, by their likeliest devices ("greedy") and by devices drawn ("sampled")
 --   zero-shot   the same after `updates` updates of one of the `train` graphs, 16 episodes each
@@ -24,8 +25,9 @@
 --               of the `machines`. Name others with --clusters to judge it on machines that it has not seen
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
 --   auto        the search, with `budget` seconds (2)
--- Variants are the published form but for some options of the policy, the order of visits (traversal) or the reward
--- (log, seconds). Each learns as `zero-shot` does and is compared with it: what are parts of the method worth?
+-- Variants are the published form but for some options of the policy, the order of visits (traversal), the reward (log,
+-- seconds) or the entropy's weight (entropy, which falls to a tenth). Each learns as `zero-shot` does and is compared with
+-- it, and with the controls that it is compared with: what are parts of the method worth?
 --
 -- A policy's answer is the placement at the end of an episode, not the best on the way: the median of eight
 -- episodes, from the same eight random starts in every column. One that does not fit is infinite: worse than every one
@@ -177,15 +179,17 @@ local function published(seed, but)
   return berth.policy("placeto", settings)
 end
 
--- The options of the policy in which a variant differs, and the order of visits and the reward where it names them.
+-- The options of the policy in which a variant differs, and how it learns: its order of visits, reward and entropy.
 local function read_variant(text)
   local but = {}
   for key, value in text:gmatch "([%w_]+)=([^,]+)" do
     if value == "true" or value == "false" then but[key] = value == "true" else but[key] = tonumber(value) or value end
   end
-  local traversal, reward = but.traversal, but.reward
-  but.traversal, but.reward = nil, nil
-  return but, traversal, reward
+  local entropy = but.entropy or 0.2
+  local how = { traversal = but.traversal, entropy_weight = schedules.linear(entropy, entropy / 10, options.updates),
+    reward = rewards.improvement { log = but.reward ~= "seconds", memory_penalty = 0 } }
+  but.traversal, but.reward, but.entropy = nil, nil, nil
+  return but, how
 end
 
 local function trained(policy, problems, updates, seed, name, more)
@@ -283,15 +287,14 @@ local function makers(family, cluster, seed)
     return once("untrained", function() return published(seed) end)
   end
   local function of_variant(text, greedy)
-    local but, traversal, reward = read_variant(text)
+    local but, how = read_variant(text)
     return function(problem, graph)
       local policy = once("variant " .. text, function()
         local learner = published(seed, but)
-        trained(learner, set.train, options.updates, seed, name .. " " .. text,
-          { traversal = traversal, reward = rewards.improvement { log = reward ~= "seconds", memory_penalty = 0 } })
+        trained(learner, set.train, options.updates, seed, name .. " " .. text, how)
         return learner
       end)
-      return answer_us(policy, problem, graph, greedy, traversal)
+      return answer_us(policy, problem, graph, greedy, how.traversal)
     end
   end
   local all = {
@@ -444,8 +447,11 @@ local PAIRS = {
   { "ahead zero-shot", "ahead untrained" }, { "mixed greedy", "mixed untrained" }, { "mixed greedy", "random" },
   { "mixed sampled", "random" }, { "mixed greedy", "zero-shot greedy" }, { "mixed greedy", "list" } }
 for _, text in ipairs(options.variants) do
-  PAIRS[#PAIRS + 1] = { text .. " greedy", "zero-shot greedy" }
-  PAIRS[#PAIRS + 1] = { text .. " sampled", "zero-shot sampled" }
+  for _, way in ipairs { " greedy", " sampled" } do
+    for _, other in ipairs { "zero-shot" .. way, "untrained" .. way, "random", "list", "auto" } do
+      PAIRS[#PAIRS + 1] = { text .. way, other }
+    end
+  end
 end
 local compared = {}
 
