@@ -26,8 +26,7 @@
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
 --   auto        the search, with `budget` seconds (2)
 -- Variants are the published form but for some options of the policy, the order of visits (traversal), the reward (log,
--- seconds), the entropy's weight (entropy, which falls to a tenth) or to which share of the first one the entropy is to fall
--- (entropy_share; the weight then begins with `entropy` and follows). Each learns as `zero-shot` does and is compared with
+-- seconds) or the entropy's weight (entropy, which falls to a tenth). Each learns as `zero-shot` does and is compared with
 -- it, and with the controls that it is compared with: what are parts of the method worth?
 --
 -- A policy's answer is the placement at the end of an episode, not the best on the way: the median of eight
@@ -188,9 +187,8 @@ local function read_variant(text)
   end
   local entropy = but.entropy or 0.2
   local how = { traversal = but.traversal, entropy_weight = schedules.linear(entropy, entropy / 10, options.updates),
-    entropy_share = but.entropy_share and schedules.linear(1, but.entropy_share, options.updates),
     reward = rewards.improvement { log = but.reward ~= "seconds", memory_penalty = 0 } }
-  but.traversal, but.reward, but.entropy, but.entropy_share = nil, nil, nil, nil
+  but.traversal, but.reward, but.entropy = nil, nil, nil
   return but, how
 end
 

@@ -437,8 +437,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   run("local text = output(); assert(text:find('memory free', 1, true), text)");
   CHECK(test::lines_of(csv).size() == 1 + 2);  // nothing of the run before
   std::vector<std::string> arguments = words(
-      "--families ptb --variants rounds=0;traversal=reverse,reward=seconds,entropy_share=0.05 "
-      "--groups 6 "
+      "--families ptb --variants rounds=0;traversal=reverse,reward=seconds,entropy=0.05 --groups 6 "
       "--train 1 --test 1 --updates 1 --own 1 --rnn 1 --ahead 1 --clusters k80x2 --budget 0.1 "
       "--seeds 1,2",
       {"--record", (folder / "families").string(), "--figures", folder.path().string(), "--csv",
@@ -446,7 +445,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   host.run_script(script("placeto_families"), arguments);
   run("first = output(); assert(first:find('ptb +k80x2 +1.000 +%d'), first)");
   run("assert(first:find('rounds=0 greedy +zero%-shot greedy'), first)");
-  run("assert(first:find('entropy_share=0.05 sampled +untrained sampled'), first)");
+  run("assert(first:find('entropy=0.05 sampled +untrained sampled'), first)");
   const std::vector<std::string> figures = test::lines_of(csv);
   CHECK(figures.at(0) == "family,cluster,column,seed,graph,share");
   CHECK(figures.size() > 1);

@@ -61,11 +61,6 @@ function checkpoint.fingerprint(options, among_processes)
     local value = options[name]
     of.settings[name] = type(value) == "function" and sources.of_function(value) or value
   end
-  -- Older files leave it out.
-  if options.entropy_share then
-    local share = options.entropy_share
-    of.settings.entropy_share = type(share) == "function" and sources.of_function(share) or share
-  end
   for i, problem in ipairs(options.problems) do of.problems[i] = fingerprints.of_problem(problem) end
   return of
 end
@@ -73,7 +68,7 @@ end
 -- Writes the policy's weights with the state of the training.
 function checkpoint.save(path, options, state, memories)
   local kept = { update = state.update, measured = state.measured, episodes = state.episodes, problems = {},
-    entropy = state.entropy, fingerprint = state.fingerprint }
+    fingerprint = state.fingerprint }
   for i, memory in ipairs(memories) do
     kept.problems[i] = { baseline = memory.baseline.state(), best = memory.best,
       placement = memory.placement, latest = memory.latest, finalists = memory.finalists }
@@ -117,7 +112,7 @@ function checkpoint.resume(path, named, options, state, memories)
         .. "resume = false to replace it, or mix = true (--mix) to go on all the same"):format(named, name, tostring(then_), tostring(now)), 3)
     end
   end
-  state.update, state.measured, state.entropy = kept.update, kept.measured, kept.entropy
+  state.update, state.measured = kept.update, kept.measured
   -- Older files leave it out, of trainings whose updates were all alike.
   state.episodes = kept.episodes or kept.update * #sampling.chosen(options, 1) * options.samples
   for i, memory in ipairs(memories) do

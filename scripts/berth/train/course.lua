@@ -11,10 +11,6 @@ local schedules = require "berth.schedules"
 
 local course = {}
 
--- The weight of the entropy grows by e in two updates where the entropy lacks a nat, within bounds: without them it would
--- be far off by the time that the entropy turns.
-local ENTROPY_GAIN, LEAST_WEIGHT, MOST_WEIGHT = 0.5, 1e-4, 0.5
-
 -- The curves in TensorBoard, beside the best of each problem if there are several.
 local CURVES = { "runtime_us", "fits", "best_us", "greedy_us", "reward", "signal", "entropy", "loss", "gradient_norm",
   "learning_rate", "entropy_weight" }
@@ -84,7 +80,6 @@ function course.new(options)
   training.rates = {
     learning_rate = rate(options, "learning_rate", schedules.linear(3e-3, 3e-4, options.count), math.huge),
     entropy_weight = rate(options, "entropy_weight", schedules.linear(0.02, 0, options.count), math.huge),
-    entropy_share = options.entropy_share and rate(options, "entropy_share", 1, 1) or nil,
     epsilon = rate(options, "epsilon", 0, 1), noise = rate(options, "noise", 0, math.huge),
   }
   training.memories = {}
@@ -114,20 +109,9 @@ local function note_decided(memory, result)
   if result.decided then memory.note(result.decided.placement, result.decided.evaluation) end
 end
 
--- Moves the weight of the entropy where a share of the first one is wanted.
-local function follow_entropy(training, record)
-  local state, share = training.state, training.rates.entropy_share
-  if not share then return end
-  local now = state.entropy or { first = record.entropy, weight = record.entropy_weight }
-  local lacking = now.first * share(state.update) - record.entropy
-  now.weight = math.min(math.max(now.weight * math.exp(ENTROPY_GAIN * lacking), LEAST_WEIGHT), MOST_WEIGHT)
-  state.entropy = now
-end
-
 -- Runs after every update: evaluation, curves, checkpoint and progress, where due.
 function course.after_update(training, record)
   local options, state, memories = training.options, training.state, training.memories
-  follow_entropy(training, record)
   if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
     local sum = 0
     for i, result in ipairs(own_placements(options)) do

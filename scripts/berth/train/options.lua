@@ -25,10 +25,6 @@ options.DEFAULTS = {
   learning_rate = false,  -- number or schedule; default 3e-3 -> 3e-4 linearly (released sample
                           -- settings: 1e-3 -> 1e-4)
   entropy_weight = false, -- number or schedule; default 0.02 -> 0 linearly
-  entropy_share = false,  -- number or schedule: of the entropy of the first update, the share that the policy is to
-                          -- have. The weight then begins with entropy_weight's first and rises or falls until the
-                          -- entropy is that, since one that keeps some graphs exploring drowns what is to be learned on
-                          -- others. For problems of equally many devices; not with `workers`
   score = false,          -- score(evaluation), the smaller the better: by what the best placement of those
                           -- that fit is kept, of the fastest and the last of each episode; default: its
                           -- objective_us
@@ -113,7 +109,7 @@ local RANGES = {
   baseline = { "a constructor, such as baselines.per_step or function() return "
     .. "baselines.moving_average { decay = 0.9 } end",
     function(value) return type(value) == "function" or value == false end },
-  learning_rate = { rate(0, math.huge) }, entropy_weight = { rate(0, math.huge) }, entropy_share = { rate(0, 1) },
+  learning_rate = { rate(0, math.huge) }, entropy_weight = { rate(0, math.huge) },
   score = { of_type("function", true) },
   max_norm = { "a number from 0 on, or math.huge",
     function(value) return type(value) == "number" and value >= 0 end },
@@ -158,9 +154,6 @@ function options.read(given)
   if type(all.evaluators) == "table" and #all.evaluators ~= #all.problems then
     error(("train: there are %d evaluators for %d problems; give one for each"):format(
       #all.evaluators, #all.problems), 3)
-  end
-  if all.entropy_share and all.workers then
-    error("train: option 'entropy_share' is for one process; leave it out, or leave out `workers`", 3)
   end
   -- A checkpoint belongs to what was given, of which processes make different parts.
   all.given = { evaluators = all.evaluators, policy = all.policy }

@@ -203,7 +203,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
   if #runtimes == episodes then check_told_apart(state, rollout, all_returns, runtimes) end
   for _, name in ipairs { "runtime_us", "fits", "reward" } do record[name] = record[name] / episodes end
   record.signal = energy > 0 and apart / energy or nil
-  record.entropy_weight = state.entropy and state.entropy.weight or rates.entropy_weight(state.update)
+  record.entropy_weight = rates.entropy_weight(state.update)
   return record, rollout, advantages, found
 end
 

@@ -298,29 +298,6 @@ check.test("training that was interrupted goes on bit for bit", function()
   check.equal(files.read(broken) == files.read(straight), true)
 end)
 
-check.test("the weight of the entropy follows a share of the first one", function()
-  local share, seen = schedules.linear(1, 0, 40), {}
-  train.episodes(options { entropy_weight = 0.1, entropy_share = share, count = 40,
-    progress = function(record) seen[record.update] = { entropy = record.entropy, weight = record.entropy_weight } end })
-  check.equal({ seen[1].weight, seen[2].weight }, { 0.1, 0.1 })
-  for update = 2, 39 do
-    local lacking = seen[1].entropy * share(update) - seen[update].entropy
-    check.near(seen[update + 1].weight, math.max(seen[update].weight * math.exp(lacking / 2), 1e-4))
-  end
-
-  local straight, broken = folder .. "/share.berth", folder .. "/share_broken.berth"
-  local count = 0
-  train.episodes(options { checkpoint = straight, entropy_share = share })
-  train.episodes(options { checkpoint = broken, entropy_share = share, should_stop = function()
-    count = count + 1
-    return count == 3
-  end })
-  train.episodes(options { checkpoint = broken, entropy_share = share })
-  check.equal(files.read(broken) == files.read(straight), true)
-  check.fails("'entropy_share' is 2; give a number from 0 to 1", train.episodes, options { entropy_share = 2 })
-  check.fails("option 'entropy_share' is for one process", train.episodes, options { entropy_share = 1, workers = {} })
-end)
-
 check.test("a checkpoint is of one reward and one baseline, with what they hold", function()
   local rewards, baselines = require "berth.rewards", require "berth.baselines"
   local function with(weight, more)
