@@ -9,9 +9,9 @@
 --
 -- The policy is the network of the released code (form=published), which does not look ahead. It learns by the logarithm of
 -- the runtime, since the graphs of a family differ in it, from normalised advantages, with an entropy that falls from
--- 0.2 to 0.02: from 0.05 on it settles for one device on ptb, and from 0.2 on it draws at random on towers. Memory that
--- lacks costs nothing, as in the released code: nearly all placements of these graphs fit. Columns, for each held-out
--- graph and seed of weights:
+-- 0.2 to 0.02: from 0.02 on it settles for one device, and from 0.05 on in 150 updates of ptb. Memory that lacks costs
+-- nothing, as in the released code: nearly all placements of these graphs fit. Columns, for each held-out graph and seed
+-- of weights:
 --   random      the starts themselves
 --   untrained   fresh weights, by their likeliest devices ("greedy") and by devices drawn ("sampled")
 --   zero-shot   the same after `updates` updates of one of the `train` graphs, 16 episodes each
