@@ -160,7 +160,7 @@ struct Measurement {
 };
 
 /// Runs and times steps. Throws what Session::run throws, and Error(invalid_argument) for invalid
-/// options.
+/// options. Stopped after three steps that count or more, it gives the figures of these, and a note.
 [[nodiscard]] BERTH_EXPORT Measurement measure(Session& session, const Placement& placement,
                                                const MeasureOptions& options = {});
 
