@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/support/index.h"
+#include "problem/op_time.h"
 
 namespace berth::bounds {
 Facts::Facts(const Problem& problem, std::function<bool()> should_stop)
@@ -54,9 +55,7 @@ double Facts::op_us(OpId op, KindId kind) const noexcept {
   if (!forbidden_.empty() && forbidden_[at(kind) * at(classes_->count()) + at(classes_->of(op))]) {
     return kCannotRun;
   }
-  const double cost_us = problem_.costs().op_us(op, kind);
-  const bool overhead = problem_.options().semantics == Semantics::dataflow && cost_us != 0;
-  return overhead ? cost_us + problem_.cluster().kind_device(kind).op_overhead_us : cost_us;
+  return busy_us(problem_, op, kind);
 }
 
 double Facts::pause_us(OpId op, KindId kind) const noexcept {

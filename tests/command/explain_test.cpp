@@ -193,6 +193,41 @@ TEST_CASE("of compute and transfers the one is the reason that costs more") {
   CHECK(bound_by(9000, 1) == "compute");
 }
 
+TEST_CASE("an op that pays a larger overhead elsewhere would run more slowly there") {
+  // A small op beside a GPU whose ops begin more slowly than the host's.
+  Workplace work;
+  const auto bound_by = [&](double gpu_us, Json edge, double latency_us) {
+    Json cluster = pair_cluster();
+    cluster["devices"].erase(1);
+    cluster["devices"][0]["op_overhead_us"] = 10;
+    cluster["devices"][1]["op_overhead_us"] = 2;
+    cluster["links"][0]["latency_us"] = latency_us;
+    work.write("pair.cluster.json", cluster);
+    const auto op = [](const char* name, Json us) {
+      return Json{{"name", name}, {"type", "Layer"}, {"cost_us", us}, {"output_bytes", {4}}};
+    };
+    edge.update({{"src", 0}, {"dst", 1}});
+    work.write("diamond.graph.json",
+               {{"format", "berth.graph/1"},
+                {"name", "small"},
+                {"ops", {op("ids", {{"cpu", 2}}), op("small", {{"cpu", 1}, {"gpu", gpu_us}})}},
+                {"edges", {edge}}});
+    work.write("split.json", {{"format", "berth.placement/1"},
+                              {"graph", "small"},
+                              {"devices", {"gpu:0", "cpu:0"}},
+                              {"assignment", {{"ids", "cpu:0"}, {"small", "cpu:0"}}}});
+    const Json json =
+        work.berth_json(explain({"--placement", "split.json", "--op", "small", "--json"}));
+    CHECK(json["alternatives"][0]["change_us"].get<double>() >= 7.4);
+    return json["bound_by"].get<std::string>();
+  };
+  const Json control = Json::object(), tensor = {{"output", 0}};
+  CHECK(bound_by(1, control, 0) == "compute");
+  // Four bytes take 4e-9 s: they are no reason for 7.5 us.
+  CHECK(bound_by(0.5, tensor, 0) == "compute");
+  CHECK(bound_by(0.5, tensor, 100) == "communication");
+}
+
 TEST_CASE("explain finds an op by the end of its name") {
   Workplace work;
   Json graph = diamond_graph();

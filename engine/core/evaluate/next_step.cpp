@@ -8,6 +8,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "ops/updates.h"
+#include "problem/op_time.h"
 #include "support/units.h"
 
 namespace berth {
@@ -64,13 +65,6 @@ std::vector<Way> ways_of(const Graph& graph) {
     ways.push_back({name, true, readers[tensor], op});
   }
   return ways;
-}
-
-/// The time that the op keeps the device busy.
-double busy_us(const Problem& problem, OpId op, DeviceId device) {
-  const double us = problem.cost_us(op, device);
-  const bool has_overhead = problem.options().semantics == Semantics::dataflow && us > 0;
-  return has_overhead ? us + problem.cluster().device(device).op_overhead_us : us;
 }
 
 class Longest {
@@ -148,7 +142,8 @@ NextStep longest_next_step(const Problem& problem) {
   for (OpId op = 0; op < graph.op_count(); ++op) {
     double least_us = kCannotRun;
     for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-      least_us = std::min(least_us, busy_us(problem, op, device));
+      if (!problem.allowed(op, device)) continue;
+      least_us = std::min(least_us, busy_us(problem, op, problem.cluster().kind_of(device)));
     }
     us.push_back(least_us);
   }
@@ -161,7 +156,7 @@ NextStep longest_next_step(const Problem& problem, const Placement& placement) {
   if (ways.empty()) return {};
   std::vector<double> us;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    us.push_back(busy_us(problem, op, placement[at(op)]));
+    us.push_back(busy_us(problem, op, problem.cluster().kind_of(placement[at(op)])));
   }
   const auto sent_us = [&](const Edge& edge) {
     const DeviceId src = placement[at(edge.src)], dst = placement[at(edge.dst)];

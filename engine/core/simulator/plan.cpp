@@ -10,6 +10,7 @@
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
+#include "problem/op_time.h"
 
 namespace berth::simulator {
 namespace {
@@ -95,11 +96,8 @@ void Plan::compile_durations() {
   const auto kinds = at(cluster().kind_count());
   duration_us.resize(kinds * op_count);
   for (std::size_t kind = 0; kind < kinds; ++kind) {
-    const auto kind_id = static_cast<KindId>(kind);
-    const double overhead_us = placeto ? 0 : cluster().kind_device(kind_id).op_overhead_us;
     for (Index i = 0; i < op_count; ++i) {
-      const double cost_us = problem->costs().op_us(ids[i], kind_id);
-      duration_us[kind * op_count + i] = cost_us == 0 ? 0 : cost_us + overhead_us;
+      duration_us[kind * op_count + i] = busy_us(*problem, ids[i], static_cast<KindId>(kind));
     }
   }
 }

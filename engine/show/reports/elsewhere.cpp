@@ -10,6 +10,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
+#include "problem/op_time.h"
 
 namespace berth::reports {
 namespace {
@@ -22,39 +23,67 @@ constexpr std::int64_t kTraceOps = 4'000'000;
 constexpr std::int64_t kSimulations = 4;
 /// Steps that differ by less last as long.
 constexpr double kAsLong = 1 + 1e-9;
+/// The part of a change from which on it is a reason for it.
+constexpr double kReasonShare = 0.1;
 
-double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
+/// How long `ops` keep the device busy.
+double ops_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
   double us = 0;
-  for (const OpId op : ops) us += problem.costs().op_us(op, problem.cluster().kind_of(device));
+  for (const OpId op : ops) us += busy_us(problem, op, problem.cluster().kind_of(device));
   return us;
 }
 
-/// The same problem where `ops` take as long on the kind of `there` as they do on `here`.
-std::shared_ptr<const Problem> with_costs_of(const Problem& problem, const std::vector<OpId>& ops,
+std::vector<Device> devices_of(const Cluster& cluster) {
+  std::vector<Device> devices;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    devices.push_back(cluster.device(device));
+  }
+  return devices;
+}
+
+/// A machine with the same hosts that only keep parameters.
+std::shared_ptr<const Cluster> machine_like(const Cluster& cluster, std::vector<Device> devices,
+                                            const std::vector<LinkSpec>& links) {
+  auto made = std::make_shared<const Cluster>(cluster.name(), std::move(devices), links);
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    const DeviceId worker = cluster.works_in(device);
+    if (worker != device) return made->with_hosts_keeping_for(worker);
+  }
+  return made;
+}
+
+/// The same problem where `ops` keep the kind of `there` busy as long as they do `here`. Costs hold
+/// the overheads, as these may be larger than all of the time here.
+std::shared_ptr<const Problem> with_times_of(const Problem& problem, const std::vector<OpId>& ops,
                                              DeviceId here, DeviceId there) {
+  const Cluster& cluster = problem.cluster();
   CostTable table(problem.costs());
-  const KindId from = problem.cluster().kind_of(here), to = problem.cluster().kind_of(there);
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+      table.cost_us(op, kind) = busy_us(problem, op, kind);
+    }
+  }
+  const KindId from = cluster.kind_of(here), to = cluster.kind_of(there);
   for (const OpId op : ops) table.cost_us(op, to) = table.cost_us(op, from);
-  return std::make_shared<const Problem>(problem.shared_graph(), problem.shared_cluster(),
-                                         std::move(table).costs(), problem.shared_groups(),
-                                         problem.options(), problem.constraints());
+  std::vector<Device> devices = devices_of(cluster);
+  for (Device& device : devices) device.op_overhead_us = 0;
+  return std::make_shared<const Problem>(
+      problem.shared_graph(), machine_like(cluster, std::move(devices), cluster.links()),
+      std::move(table).costs(), problem.shared_groups(), problem.options(), problem.constraints());
 }
 
 /// The same problem where transfers take no time.
 std::shared_ptr<const Problem> with_free_transfers(const Problem& problem) {
   const Cluster& cluster = problem.cluster();
-  std::vector<Device> devices;
-  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    devices.push_back(cluster.device(device));
-  }
   LinkSpec free;
   free.src = free.dst = "*";
   free.bandwidth_bytes_per_s = 1e30;
   free.parallel = true;
+  ProblemOptions options = problem.options();
+  options.transfer_gap_us = 0;
   return std::make_shared<const Problem>(
-      problem.shared_graph(),
-      std::make_shared<const Cluster>(cluster.name(), std::move(devices), std::vector{free}),
-      problem.shared_costs(), problem.shared_groups(), problem.options(), problem.constraints());
+      problem.shared_graph(), machine_like(cluster, devices_of(cluster), {free}),
+      problem.shared_costs(), problem.shared_groups(), options, problem.constraints());
 }
 
 double objective_us(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
@@ -179,13 +208,13 @@ std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& o
                               DeviceId& where) {
   const Elsewhere* best = nullptr;
   bool memory = false, best_is_slower = true;
-  const double here_us = compute_us(problem, ops, device);
+  const double here_us = ops_us(problem, ops, device);
   for (const Elsewhere& other : others) {
     if (!other.possible()) continue;
     const bool fits = other.excess_bytes == 0;
     if (fits && other.objective_us <= now_us) return Bound::nothing;
     memory = memory || (!fits && other.objective_us < now_us);
-    const bool slower = compute_us(problem, ops, other.device) > here_us;
+    const bool slower = ops_us(problem, ops, other.device) > here_us;
     if (best == nullptr || slower < best_is_slower ||
         (slower == best_is_slower && other.objective_us < best->objective_us)) {
       best = &other;
@@ -202,14 +231,14 @@ Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now
                 DeviceId where) {
   const Problem& problem = *outcome.problem;
   const DeviceId here = outcome.placement[at(ops.front())];
-  const bool slower = compute_us(problem, ops, where) > compute_us(problem, ops, here);
+  const bool slower = ops_us(problem, ops, where) > ops_us(problem, ops, here);
   Placement moved = outcome.placement;
   for (const OpId op : ops) moved[at(op)] = where;
   const auto free = with_free_transfers(problem);
   const double free_us = objective_us(free, moved);
   const double free_now_us = objective_us(free, outcome.placement);
   if (slower) {
-    const double equal_us = objective_us(with_costs_of(problem, ops, here, where), moved);
+    const double equal_us = objective_us(with_times_of(problem, ops, here, where), moved);
     if (free_us - free_now_us >= equal_us - now_us) return Bound::compute;
   }
   if (free_us <= free_now_us * kAsLong) return Bound::communication;
@@ -217,10 +246,12 @@ Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now
     return slower ? Bound::compute : Bound::contention;
   }
   const PathShares now = path_shares(outcome.trace);
-  const PathShares then = path_shares(Simulator(outcome.problem).trace(moved));
+  const StepTrace trace = Simulator(outcome.problem).trace(moved);
+  const PathShares then = path_shares(trace);
   const double transfers_us = then.transfer_us - now.transfer_us;
   const double contended_us = then.contended_us - now.contended_us;
-  if (std::max(transfers_us, contended_us) > 0) {
+  const double change_us = trace.runtime_us - outcome.trace.runtime_us;
+  if (std::max(transfers_us, contended_us) > std::max(0.0, kReasonShare * change_us)) {
     return transfers_us >= contended_us ? Bound::communication : Bound::contention;
   }
   return slower ? Bound::compute : Bound::order;

@@ -23,6 +23,7 @@
 #include "berth/simplicity.h"
 #include "berth/support/index.h"
 #include "berth/version.h"
+#include "problem/op_time.h"
 #include "reports/elsewhere.h"
 #include "reports/peak_memory.h"
 #include "reports/scopes.h"
@@ -103,7 +104,9 @@ Json graph_json(const Problem& problem) {
   Json costs = Json::array();
   for (KindId kind = 0; kind < problem.costs().kind_count(); ++kind) {
     Json of_kind = Json::array();
-    for (const double us : problem.costs().of_kind(kind)) of_kind.push_back(rounded(us));
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      of_kind.push_back(rounded(busy_us(problem, op, kind)));
+    }
     costs.push_back(std::move(of_kind));
   }
   return {{"scopes", scopes_json(tree)},

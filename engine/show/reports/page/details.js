@@ -80,7 +80,7 @@ function elsewhereTable(placement, unit, own) {
 }
 
 function costTable(op, own) {
-  return table('Compute time of this op', [['device', false], ['', true]], DATA.devices.map((device, d) => [[chip(d), device.name + (d === own ? ' (here)' : '')], GRAPH.op.cost[device.kind][op] === null ? 'cannot run' : us(GRAPH.op.cost[device.kind][op])]));
+  return table('Time of this op on each device', [['device', false], ['', true]], DATA.devices.map((device, d) => [[chip(d), device.name + (d === own ? ' (here)' : '')], GRAPH.op.cost[device.kind][op] === null ? 'cannot run' : us(GRAPH.op.cost[device.kind][op])]));
 }
 
 function neighbours(title, list) {
