@@ -193,6 +193,50 @@ TEST_CASE("of compute and transfers the one is the reason that costs more") {
   CHECK(bound_by(9000, 1) == "compute");
 }
 
+TEST_CASE("memory that another op lacks does not hold an op where it is") {
+  // "big" is too large for gpu:1. x and y share gpu:0, while gpu:2 is empty.
+  Workplace work;
+  Json cluster = pair_cluster();
+  for (int device = 0; device < 3; ++device) {
+    cluster["devices"][device] = {{"name", "gpu:" + std::to_string(device)},
+                                  {"kind", "gpu"},
+                                  {"memory_bytes", device == 2 ? 13 : 1000}};
+  }
+  work.write("pair.cluster.json", cluster);
+  Json ops = Json::array();
+  for (const char* name : {"big", "x", "y"}) {
+    const bool big = ops.empty();
+    ops.push_back({{"name", name},
+                   {"type", "T"},
+                   {"cost_us", big ? 10 : 100},
+                   {"output_bytes", {4}},
+                   {"param_bytes", big ? 2000 : 10}});
+  }
+  work.write(
+      "diamond.graph.json",
+      {{"format", "berth.graph/1"}, {"name", "room"}, {"ops", ops}, {"edges", Json::array()}});
+  work.write("split.json", {{"format", "berth.placement/1"},
+                            {"graph", "room"},
+                            {"devices", {"gpu:0", "gpu:1", "gpu:2"}},
+                            {"assignment", {{"big", "gpu:1"}, {"x", "gpu:0"}, {"y", "gpu:0"}}}});
+  // x needs 14 bytes, one more than gpu:2 has.
+  const auto bound_by = [&] {
+    return work.berth_json(
+        explain({"--placement", "split.json", "--op", "x", "--json"}))["bound_by"];
+  };
+  CHECK(bound_by() == "memory");
+  cluster["devices"][2]["memory_bytes"] = 1000;
+  work.write("pair.cluster.json", cluster);
+  CHECK(bound_by() == "nothing");
+
+  // A placement that does not fit is told before anything else.
+  const std::string told = "DOES NOT FIT: device gpu:1 needs ";
+  CHECK(work.berth(explain({"--placement", "split.json", "--op", "x"})).out.starts_with(told));
+  const ProcessResult whole = work.berth(explain({"--placement", "split.json"}));
+  CHECK(whole.out.find(told) < whole.out.find("critical path"));
+  CHECK(whole.out.find("gpu:1 does not hold what is on it: ") != std::string::npos);
+}
+
 TEST_CASE("an op that pays a larger overhead elsewhere would run more slowly there") {
   // A small op beside a GPU whose ops begin more slowly than the host's.
   Workplace work;

@@ -101,13 +101,21 @@ std::string transfers_text(const Outcome& outcome, const std::vector<Stretch>& p
   return text;
 }
 
+/// Said before anything else: figures of a step that cannot run mislead.
+std::string fit_text(const Outcome& outcome) {
+  if (outcome.evaluation.feasible) return {};
+  return fmt::format("DOES NOT FIT: {}.\n", excess_text(outcome));
+}
+
 std::string memory_limits_text(const Outcome& outcome) {
   std::string text;
   for (const DeviceId device : full_devices(outcome)) {
+    const std::int64_t peak = outcome.evaluation.peak_bytes[at(device)];
+    const std::int64_t memory = outcome.problem->memory_bytes(device);
     text += fmt::format(
-        "  {} is full: {} of {}; with more memory there, other placements would fit.\n",
-        device_name(outcome, device), format_bytes(outcome.evaluation.peak_bytes[at(device)]),
-        format_bytes(outcome.problem->memory_bytes(device)));
+        "  {} {}: {} of {}; with more memory there, {}.\n", device_name(outcome, device),
+        peak > memory ? "does not hold what is on it" : "is full", format_bytes(peak),
+        format_bytes(memory), peak > memory ? "it would" : "other placements would fit");
   }
   return text.empty() ? "  No device's memory is near its limit.\n" : text;
 }
@@ -157,7 +165,8 @@ Json stretch_json(const Outcome& outcome, const Stretch& stretch) {
 
 std::string placement_explanation_text(const Outcome& outcome) {
   const std::vector<Stretch> path = stretches(outcome);
-  return fmt::format("The critical path of one step, {}:\n", format_us(outcome.trace.runtime_us)) +
+  return fit_text(outcome) +
+         fmt::format("The critical path of one step, {}:\n", format_us(outcome.trace.runtime_us)) +
          path_text(outcome, path) + transfers_text(outcome, path) + "What limits it:\n" +
          memory_limits_text(outcome) + why_text(outcome);
 }
@@ -189,10 +198,11 @@ Json placement_explanation_json(const Outcome& outcome) {
 }
 
 std::string op_explanation_text(const Outcome& outcome, const OpExplanation& op) {
-  std::string text = fmt::format(
-      "{} ({}) is on {}, from {} to {}, {} the critical path.\n", op_name(outcome, op.op),
-      printable(outcome.problem->graph().op_type(op.op)), device_name(outcome, op.device),
-      format_us(op.start_us), format_us(op.end_us), op.critical ? "on" : "off");
+  std::string text = fit_text(outcome);
+  text += fmt::format("{} ({}) is on {}, from {} to {}, {} the critical path.\n",
+                      op_name(outcome, op.op), printable(outcome.problem->graph().op_type(op.op)),
+                      device_name(outcome, op.device), format_us(op.start_us), format_us(op.end_us),
+                      op.critical ? "on" : "off");
   text += fmt::format("  bound by {}\n", bound_text(op.bound));
   if (op.together.size() > 1) {
     text += fmt::format(

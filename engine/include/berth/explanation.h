@@ -45,7 +45,7 @@ struct Alternative {
 /// the step longer by more is named.
 enum class Bound {
   constraint,     ///< rules or device kinds leave it no other device
-  memory,         ///< a device where the step would be faster lacks the memory
+  memory,         ///< elsewhere the step would be faster, and lack memory or more of it
   communication,  ///< elsewhere the step waits longer for transfers
   contention,     ///< elsewhere the step waits longer for busy devices
   compute,        ///< elsewhere it computes more slowly, and that costs more than all the rest

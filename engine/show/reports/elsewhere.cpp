@@ -8,6 +8,7 @@
 #include "berth/graph.h"
 #include "berth/groups.h"
 #include "berth/support/index.h"
+#include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
 #include "problem/op_time.h"
@@ -127,13 +128,13 @@ class Prober {
       sequence_ = evaluator_->successive()->sequence(/*tries=*/true);
       Evaluation now;
       sequence_->start(placement_, now, starts_us_);
-      now_us_ = now.objective_us;
+      now_ = worth_of(problem_, now);
     } else {
-      now_us_ = evaluator_->evaluate(placement_).objective_us;
+      now_ = worth_of(problem_, evaluator_->evaluate(placement_));
     }
   }
 
-  [[nodiscard]] double now_us() const { return now_us_; }
+  [[nodiscard]] double now_us() const { return now_.objective_us; }
 
   Unit probe(std::span<const OpId> members) {
     Unit unit;
@@ -143,10 +144,10 @@ class Prober {
       if (device != own) unit.elsewhere.push_back(elsewhere(unit.ops, own, device));
     }
     DeviceId where = kNoDevice;
-    unit.bound = bound_by(problem_, unit.ops, own, now_us_, unit.elsewhere, where);
+    unit.bound = bound_by(problem_, unit.ops, own, now_, unit.elsewhere, where);
     if (!unit.bound && traced_ops_ < kTraceOps) {
       traced_ops_ += kSimulations * problem_.graph().op_count();
-      unit.bound = reason_of(outcome_, unit.ops, now_us_, where);
+      unit.bound = reason_of(outcome_, unit.ops, now_us(), where);
     }
     return unit;
   }
@@ -160,18 +161,19 @@ class Prober {
     for (const OpId op : ops) placement_[at(op)] = device;
     if (problem_.crowded_device(placement_) != kNoDevice) {
       other.refused = "it would share the device with an op that must be apart";
-    } else if (sequence_ != nullptr) {
-      const Score score =
-          sequence_->try_move(placement_, ops, std::numeric_limits<double>::infinity());
-      other.objective_us = score.objective_us;
-      other.excess_bytes = score.excess_bytes;
+    } else if (const Score score = try_move(ops); score.excess_bytes == 0) {
+      other.worth.objective_us = score.objective_us;
     } else {
-      const Evaluation evaluation = evaluator_->evaluate(placement_);
-      other.objective_us = evaluation.objective_us;
-      other.excess_bytes = evaluation.excess_bytes;
+      other.worth = worth_of(problem_, evaluator_->evaluate(placement_));
+      other.excess_bytes = score.excess_bytes;
     }
     for (const OpId op : ops) placement_[at(op)] = own;
     return other;
+  }
+
+  Score try_move(const std::vector<OpId>& ops) {
+    if (sequence_ == nullptr) return evaluator_->evaluate(placement_).score();
+    return sequence_->try_move(placement_, ops, std::numeric_limits<double>::infinity());
   }
 
   const Outcome& outcome_;
@@ -180,7 +182,7 @@ class Prober {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<PlacementSequence> sequence_;  // null: the evaluator has none
   std::vector<double> starts_us_;
-  double now_us_ = 0;
+  Worth now_;
   std::int64_t traced_ops_ = 0;
 };
 
@@ -203,20 +205,34 @@ std::string refusal(const Problem& problem, const std::vector<OpId>& ops, Device
   return {};
 }
 
+Worth worth_of(const Problem& problem, const Evaluation& evaluation) {
+  Worth worth{evaluation.objective_us, 0};
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    const std::int64_t memory = problem.memory_bytes(device);
+    if (memory == kNoLimit) continue;
+    const std::int64_t lacking = evaluation.peak_bytes[at(device)] - memory;
+    worth.lacking_bytes = saturating_sum(worth.lacking_bytes, std::max<std::int64_t>(0, lacking));
+  }
+  return worth;
+}
+
 std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops, DeviceId device,
-                              double now_us, const std::vector<Elsewhere>& others,
+                              const Worth& now, const std::vector<Elsewhere>& others,
                               DeviceId& where) {
   const Elsewhere* best = nullptr;
   bool memory = false, best_is_slower = true;
   const double here_us = ops_us(problem, ops, device);
   for (const Elsewhere& other : others) {
     if (!other.possible()) continue;
-    const bool fits = other.excess_bytes == 0;
-    if (fits && other.objective_us <= now_us) return Bound::nothing;
-    memory = memory || (!fits && other.objective_us < now_us);
+    // Memory that is lacking now as well is no reason against another device.
+    const Worth& there = other.worth;
+    if (there.lacking_bytes < now.lacking_bytes) return Bound::nothing;
+    const bool has_room = there.lacking_bytes == now.lacking_bytes;
+    if (has_room && there.objective_us <= now.objective_us) return Bound::nothing;
+    memory = memory || (!has_room && there.objective_us < now.objective_us);
     const bool slower = ops_us(problem, ops, other.device) > here_us;
     if (best == nullptr || slower < best_is_slower ||
-        (slower == best_is_slower && other.objective_us < best->objective_us)) {
+        (slower == best_is_slower && there.objective_us < best->worth.objective_us)) {
       best = &other;
       best_is_slower = slower;
     }

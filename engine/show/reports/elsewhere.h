@@ -14,21 +14,28 @@ namespace berth::reports {
 [[nodiscard]] std::string refusal(const Problem& problem, const std::vector<OpId>& ops,
                                   DeviceId device);
 
+/// What a step costs.
+struct Worth {
+  double objective_us = 0;
+  std::int64_t lacking_bytes = 0;  ///< by all devices together; above 0: it does not fit
+};
+[[nodiscard]] Worth worth_of(const Problem& problem, const Evaluation& evaluation);
+
 /// The step with some ops on `device`.
 struct Elsewhere {
   DeviceId device = kNoDevice;
   std::string refused;  ///< why they may not be there; empty = they may
-  double objective_us = 0;
-  std::int64_t excess_bytes = 0;  ///< above 0: it does not fit
+  Worth worth;
+  std::int64_t excess_bytes = 0;  ///< Evaluation::excess_bytes
 
   [[nodiscard]] bool possible() const { return refused.empty(); }
 };
 
-/// What keeps `ops` on their device by what every other device would cost. `now_us`: the objective
-/// as it is. Empty where only simulations of the step with them elsewhere can tell; `where` is then
+/// What keeps `ops` on their device by what every other device would cost. `now`: the step as it
+/// is. Empty where only simulations of the step with them elsewhere can tell; `where` is then
 /// the device to ask about: the best of those that compute them no more slowly, else the best.
 [[nodiscard]] std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops,
-                                            DeviceId device, double now_us,
+                                            DeviceId device, const Worth& now,
                                             const std::vector<Elsewhere>& others, DeviceId& where);
 /// Compute, communication, contention or order, by simulations of the step with `ops` on `where`.
 [[nodiscard]] Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now_us,

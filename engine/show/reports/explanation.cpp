@@ -34,20 +34,22 @@ Evaluation with_moved(Evaluator& evaluator, Placement placement, std::span<const
 
 /// The reason that holds the op where it is, from the alternative with the best step.
 Bound bound_of(const Outcome& outcome, const OpExplanation& op) {
+  const Problem& problem = *outcome.problem;
   std::vector<reports::Elsewhere> others;
   for (const Alternative& other : op.alternatives) {
-    others.push_back({other.device, other.refused, other.evaluation.objective_us,
-                      other.evaluation.excess_bytes});
+    reports::Elsewhere& there = others.emplace_back();
+    there.device = other.device;
+    there.refused = other.refused;
+    if (!other.refused.empty()) continue;
+    there.worth = reports::worth_of(problem, other.evaluation);
+    there.excess_bytes = other.evaluation.excess_bytes;
     // Ops that must be apart may not be there, though no memory is lacking.
-    if (other.refused.empty() && !other.evaluation.feasible && others.back().excess_bytes == 0) {
-      others.back().refused = "separated";
-    }
+    if (!other.evaluation.feasible && there.excess_bytes == 0) there.refused = "separated";
   }
   DeviceId where = kNoDevice;
-  const double now_us = outcome.evaluation.objective_us;
-  const auto bound =
-      reports::bound_by(*outcome.problem, op.together, op.device, now_us, others, where);
-  return bound ? *bound : reports::reason_of(outcome, op.together, now_us, where);
+  const reports::Worth now = reports::worth_of(problem, outcome.evaluation);
+  const auto bound = reports::bound_by(problem, op.together, op.device, now, others, where);
+  return bound ? *bound : reports::reason_of(outcome, op.together, now.objective_us, where);
 }
 
 }  // namespace

@@ -391,9 +391,9 @@ Json elsewhere_json(const Outcome& outcome) {
       if (!other.possible()) {
         entry = other.refused;
       } else if (other.excess_bytes > 0) {
-        entry = {rounded(other.objective_us), other.excess_bytes};
+        entry = {rounded(other.worth.objective_us), other.excess_bytes};
       } else {
-        entry = rounded(other.objective_us);
+        entry = rounded(other.worth.objective_us);
       }
     }
     units.push_back({{"ops", unit.ops},

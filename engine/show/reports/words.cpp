@@ -77,7 +77,7 @@ std::string_view bound_name(Bound bound) noexcept {
 std::string_view bound_text(Bound bound) noexcept {
   static constexpr std::string_view kTexts[] = {
       "constraints and device kinds: no other device is possible",
-      "memory: the step would be faster with it on a device that has no room for it",
+      "memory: the step would be faster with it elsewhere, but would lack memory, or more of it",
       "communication: elsewhere the step would wait longer for transfers",
       "contention: elsewhere the step would wait longer for busy devices",
       "compute: it would run more slowly elsewhere",
