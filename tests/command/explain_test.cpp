@@ -193,6 +193,45 @@ TEST_CASE("of compute and transfers the one is the reason that costs more") {
   CHECK(bound_by(9000, 1) == "compute");
 }
 
+TEST_CASE(
+    "transfers add up to what the step waits for, and a long one comes before those behind it") {
+  // One tensor of 500 us over a link that six of 1 us wait for.
+  Workplace work;
+  Json cluster = pair_cluster();
+  cluster["devices"].erase(2);
+  cluster["links"][0]["latency_us"] = 0;
+  work.write("pair.cluster.json", cluster);
+  Json ops = Json::array(), edges = Json::array(), assignment = Json::object();
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = i == 0 ? "long" : i < 7 ? "mask" + std::to_string(i) : "end";
+    ops.push_back({{"name", name},
+                   {"type", "T"},
+                   {"cost_us", i == 7 ? 10 : 0.1},
+                   {"output_bytes", {i == 0 ? 500000 : 1000}}});
+    assignment[name] = i == 7 ? "gpu:1" : "gpu:0";
+    if (i < 7) edges.push_back({{"src", i}, {"output", 0}, {"dst", 7}});
+  }
+  edges.push_back({{"src", 0}, {"dst", 1}});
+  work.write("diamond.graph.json",
+             {{"format", "berth.graph/1"}, {"name", "queue"}, {"ops", ops}, {"edges", edges}});
+  work.write("split.json", {{"format", "berth.placement/1"},
+                            {"graph", "queue"},
+                            {"devices", {"gpu:0", "gpu:1"}},
+                            {"assignment", assignment}});
+  const Json json = work.berth_json(explain({"--placement", "split.json", "--json"}));
+  const Json& transfers = json["hurting_transfers"];
+  REQUIRE(transfers.size() >= 6);
+  CHECK(transfers[0]["transfer"]["producer"] == "long");
+  CHECK(transfers[1]["transfer"]["waited_us"] > 400);
+  double us = 0;
+  for (const Json& each : transfers) {
+    us += each["end_us"].get<double>() - each["start_us"].get<double>();
+  }
+  CHECK(us == doctest::Approx(json["waits_us"]["transfers"].get<double>()));
+  const ProcessResult text = work.berth(explain({"--placement", "split.json"}));
+  CHECK(text.out.find("more, ") != std::string::npos);
+}
+
 TEST_CASE("memory that another op lacks does not hold an op where it is") {
   // "big" is too large for gpu:1. x and y share gpu:0, while gpu:2 is empty.
   Workplace work;

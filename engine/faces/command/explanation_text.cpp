@@ -88,15 +88,21 @@ std::string path_text(const Outcome& outcome, const std::vector<Stretch>& path) 
 std::string transfers_text(const Outcome& outcome, const std::vector<Stretch>& path) {
   const std::vector<Stretch> transfers = hurting_transfers(path);
   if (transfers.empty()) return "No transfer is on the critical path.\n";
-  std::string text = "Transfers that the step waits for, the longest wait first:\n";
-  TextTable table({{"waited", Align::right}, {""}});
-  for (std::size_t i = 0; i < transfers.size() && i < kTransfers; ++i) {
-    table.add_row({format_us(transfers[i].end_us - transfers[i].start_us + transfers[i].waited_us),
-                   stretch_text(outcome, transfers[i])});
+  std::string text = "Transfers that the step waits for, the longest first:\n";
+  TextTable table({{"for", Align::right}, {""}});
+  double more_us = 0;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const double us = transfers[i].end_us - transfers[i].start_us;
+    if (i < kTransfers) {
+      table.add_row({format_us(us), stretch_text(outcome, transfers[i])});
+    } else {
+      more_us += us;
+    }
   }
   text += table.text(2);
   if (transfers.size() > kTransfers) {
-    text += fmt::format("  ... and {} more\n", transfers.size() - kTransfers);
+    text += fmt::format("  ... and {} more, {} together\n", transfers.size() - kTransfers,
+                        format_us(more_us));
   }
   return text;
 }

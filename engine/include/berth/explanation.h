@@ -27,7 +27,7 @@ struct Stretch {
 
 /// In time order.
 [[nodiscard]] BERTH_EXPORT std::vector<Stretch> stretches(const Outcome& outcome);
-/// The transfers among them; those that the step waited for longest (waiting included) come first.
+/// The transfers among them, the longest first: together they last PathShares::transfer_us.
 [[nodiscard]] BERTH_EXPORT std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path);
 
 /// The step with an op, and all ops that must share its device, on another device.

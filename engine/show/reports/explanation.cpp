@@ -89,9 +89,9 @@ std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path) {
   for (const Stretch& stretch : path) {
     if (stretch.transfer >= 0) transfers.push_back(stretch);
   }
-  const auto waited_for = [](const Stretch& s) { return s.end_us - s.start_us + s.waited_us; };
-  std::stable_sort(transfers.begin(), transfers.end(), [&](const Stretch& a, const Stretch& b) {
-    return waited_for(a) > waited_for(b);
+  // What a transfer waited for is on the path before it.
+  std::stable_sort(transfers.begin(), transfers.end(), [](const Stretch& a, const Stretch& b) {
+    return a.end_us - a.start_us > b.end_us - b.start_us;
   });
   return transfers;
 }

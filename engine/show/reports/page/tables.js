@@ -97,7 +97,7 @@ function startTransfers() {
         table('Links, busiest first', [['link', false], ['transfers', true], ['bytes', true], ['', false], ['busy', true], ['', true]],
           links.slice(0, 40).map((l) => [[chip(l.src), deviceName(l.src) + ' \u2192 ' + deviceName(l.dst)], count(l.transfers), bytes(l.bytes), bar(l.busy / placement.step, l.src), percent(l.busy / placement.step), us(l.busy)])),
         placement.waits.length === 0 ? el('p', {}, 'No transfer is on the critical path.')
-          : table('Transfers that the step waits for, the longest wait first', [['waited', true], ['what', false]], placement.waits.map((s) => [us(s.lasts + s.waited), stretchText(placement, s)]))));
+          : table('Transfers that the step waits for, the longest first', [['for', true], ['what', false]], placement.waits.map((s) => [us(s.lasts), stretchText(placement, s)]))));
   }
 }
 
