@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "berth/support/text.h"
 #include "berth/tools.h"
 #include "evaluate/next_step.h"
+#include "problem/op_time.h"
 #include "support/enum_name.h"
 #include "support/units.h"
 
@@ -30,10 +32,8 @@ bool is_on_one_device(const Placement& placement) {
          placement.end();
 }
 
-/// The longest path through the graph where each op takes what it took.
-double longest_path_us(const Outcome& outcome) {
-  const Graph& graph = outcome.problem->graph();
-  const StepTrace& trace = outcome.trace;
+/// The longest path through the graph where each op takes what is given.
+double longest_path_us(const Graph& graph, const std::function<double(OpId)>& op_us) {
   double longest_us = 0;
   std::vector<double> end_us(at(graph.op_count()), 0);
   for (const OpId op : graph.topological_order()) {
@@ -41,10 +41,128 @@ double longest_path_us(const Outcome& outcome) {
     for (const Edge& edge : graph.in_edges(op)) {
       before_us = std::max(before_us, end_us[at(edge.src)]);
     }
-    end_us[at(op)] = before_us + trace.op_end_us[at(op)] - trace.op_start_us[at(op)];
+    end_us[at(op)] = before_us + op_us(op);
     longest_us = std::max(longest_us, end_us[at(op)]);
   }
   return longest_us;
+}
+
+/// The same where each op takes what it took.
+double longest_path_us(const Outcome& outcome) {
+  const StepTrace& trace = outcome.trace;
+  return longest_path_us(outcome.problem->graph(), [&](OpId op) {
+    return trace.op_end_us[at(op)] - trace.op_start_us[at(op)];
+  });
+}
+
+/// No step takes less, whatever the number of devices.
+double least_path_us(const Problem& problem) {
+  return longest_path_us(problem.graph(), [&](OpId op) {
+    double least_us = kCannotRun;
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      if (!problem.allowed(op, device)) continue;
+      least_us = std::min(least_us, busy_us(problem, op, problem.cluster().kind_of(device)));
+    }
+    return least_us;
+  });
+}
+
+/// Devices that ran nothing while an op waited for its own.
+class Idle {
+ public:
+  explicit Idle(const Outcome& outcome)
+      : outcome_(outcome), problem_(*outcome.problem), ran_(at(problem_.cluster().device_count())) {
+    for (OpId op = 0; op < problem_.graph().op_count(); ++op) {
+      ran_[at(device_of(op))].emplace_back(outcome.trace.op_start_us[at(op)],
+                                           outcome.trace.op_end_us[at(op)]);
+    }
+    for (auto& spans : ran_) std::sort(spans.begin(), spans.end());
+    for (const Transfer& transfer : outcome.trace.transfers) {
+      double& us = there_us_[{transfer.producer, transfer.dst}];
+      us = std::max(us, transfer.end_us);
+    }
+  }
+
+  /// Whether one that would run the op as fast, with all that is co-located, was idle from when the
+  /// op was ready to its start.
+  [[nodiscard]] bool beside(OpId op, const Groups& classes) const {
+    const auto ops = classes.members(classes.of(op));
+    const auto ops_us = [&](DeviceId device) {
+      double us = 0;
+      for (const OpId each : ops) us += busy_us(problem_, each, problem_.cluster().kind_of(device));
+      return us;
+    };
+    const double from_us = ready_us(op), to_us = outcome_.trace.op_start_us[at(op)];
+    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+      if (device == device_of(op) || !is_idle(device, from_us, to_us)) continue;
+      const bool allowed = std::all_of(ops.begin(), ops.end(),
+                                       [&](OpId each) { return problem_.allowed(each, device); });
+      if (allowed && ops_us(device) <= ops_us(device_of(op))) return true;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] DeviceId device_of(OpId op) const {
+    return problem_.cluster().works_in(outcome_.placement[at(op)]);
+  }
+
+  [[nodiscard]] double ready_us(OpId op) const {
+    double us = 0;
+    for (const Edge& edge : problem_.graph().in_edges(op)) {
+      us = std::max(us, outcome_.trace.op_end_us[at(edge.src)]);
+      for (const DeviceId to : {device_of(op), kNoDevice}) {
+        const auto there = there_us_.find({edge.src, to});
+        if (there != there_us_.end()) us = std::max(us, there->second);
+      }
+    }
+    return std::min(us, outcome_.trace.op_start_us[at(op)]);
+  }
+
+  [[nodiscard]] bool is_idle(DeviceId device, double from_us, double to_us) const {
+    const auto& spans = ran_[at(device)];
+    const auto next = std::partition_point(
+        spans.begin(), spans.end(), [&](const auto& span) { return span.second <= from_us; });
+    return next == spans.end() || next->first >= to_us;
+  }
+
+  const Outcome& outcome_;
+  const Problem& problem_;
+  std::vector<std::vector<std::pair<double, double>>> ran_;  ///< by device: start and end
+  std::map<std::pair<OpId, DeviceId>, double> there_us_;     ///< when what an op makes is there
+};
+
+/// Tells whether other devices could take what the step waits for.
+std::string busy_devices_advice(const Outcome& outcome) {
+  const Idle idle(outcome);
+  const auto classes = outcome.problem->finest_groups();
+  const auto& path = outcome.trace.critical_path;
+  const bool idles = std::any_of(path.begin(), path.end(), [&](const CriticalStep& step) {
+    return step.op != kNoOp && step.reason == CriticalStep::Reason::device_busy &&
+           idle.beside(step.op, *classes);
+  });
+  return idles
+             ? "Limited by busy devices: ready ops wait for others, and devices that would run "
+               "them as fast are idle meanwhile: spreading them would help if transfers are cheap."
+             : "Limited by busy devices: ready ops wait for others; a better balance or more "
+               "devices would help.";
+}
+
+std::string chain_advice(const Outcome& outcome) {
+  const bool fastest = least_path_us(*outcome.problem) >= (1 - kShown) * outcome.trace.runtime_us;
+  return cat("Limited by a chain of dependent ops: faster devices would help",
+             fastest ? ", more of them would not." : ".");
+}
+
+/// Tells the shares, as none is large.
+std::string shares_advice(const Outcome& outcome, const PathShares& shares) {
+  const double runtime_us = outcome.trace.runtime_us;
+  return cat("No one thing limits the step: ops that waited for busy devices are ",
+             format_percent(shares.contended_us / runtime_us), " of it, transfers ",
+             format_percent(shares.transfer_us / runtime_us), ", pauses ",
+             format_percent(shares.pause_us / runtime_us),
+             "; the longest chain of dependent ops alone takes ",
+             format_percent(longest_path_us(outcome) / runtime_us), ".");
 }
 
 /// The channel whose load is larger than that of every device; empty where there is none.
@@ -153,18 +271,25 @@ bool can_have_single(const Outcome& outcome) {
                   outcome.best_single.placement);
 }
 
+namespace {
+
+std::string throughput_advice(const Outcome& outcome) {
+  const NextStep next = longest_next_step(*outcome.problem, outcome.placement);
+  if (next.us > outcome.evaluation.max_load_us) {
+    return cat("The loads do not set the pace, unless ", next.exception(), ": ", next.text(), ".");
+  }
+  if (!pacing_channel(outcome)) {
+    return "The device with the largest load sets the pace of the pipeline.";
+  }
+  return cat("Limited by ", pace_text(outcome),
+             ", which carries one transfer at a time: fewer transfers over it would help.");
+}
+
+}  // namespace
+
 std::string advice_text(const Outcome& outcome) {
   if (outcome.problem->options().objective == Objective::throughput) {
-    const NextStep next = longest_next_step(*outcome.problem, outcome.placement);
-    if (next.us > outcome.evaluation.max_load_us) {
-      return cat("The loads do not set the pace, unless ", next.exception(), ": ", next.text(),
-                 ".");
-    }
-    if (!pacing_channel(outcome)) {
-      return "The device with the largest load sets the pace of the pipeline.";
-    }
-    return cat("Limited by ", pace_text(outcome),
-               ", which carries one transfer at a time: fewer transfers over it would help.");
+    return throughput_advice(outcome);
   }
   const PathShares shares = path_shares(outcome.trace);
   const double runtime_us = outcome.trace.runtime_us;
@@ -189,7 +314,8 @@ std::string advice_text(const Outcome& outcome) {
   if (single) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }
-  if (one_device && longest_path_us(outcome) < (1 - kShown) * runtime_us) {
+  if (longest_path_us(outcome) >= (1 - kShown) * runtime_us) return chain_advice(outcome);
+  if (one_device) {
     return "Limited by one device, which does everything: spreading the ops would help if "
            "transfers are cheap.";
   }
@@ -205,11 +331,8 @@ std::string advice_text(const Outcome& outcome) {
   if (shares.pause_us > kMajorShare * runtime_us) {
     return "Limited by the pauses between ops and transfers: fewer, larger ops would help.";
   }
-  if (shares.contended_us > kMajorShare * runtime_us) {
-    return "Limited by busy devices: ready ops wait for others; a better balance or more devices "
-           "would help.";
-  }
-  return "Limited by a chain of dependent ops: faster devices would help, more of them would not.";
+  if (shares.contended_us > kMajorShare * runtime_us) return busy_devices_advice(outcome);
+  return shares_advice(outcome, shares);
 }
 
 std::string no_transfers_text(const Outcome& outcome) {
