@@ -40,6 +40,7 @@ class Problem:
         self.us = [[inf if us is None else us for us in op["us"]] for op in data["ops"]]
         require(all(len(row) == len(self.kinds) for row in self.us), "a cost is missing")
         gap = data["device_gap_us"] if self.placeto and self.latency else 0
+        self.rules = data["semantics"] + (f" with pauses of {gap!r} us" if gap else "")
         self.pause = [[gap if us != 0 else 0 for us in row] for row in self.us]
         self.param_bytes = [op["param_bytes"] for op in data["ops"]]
         self.shared = data["shared_parameters"]
@@ -148,8 +149,10 @@ class Heads:
             new = {other for other, *_ in self.near[at] if min(self.head[other]) >= start} - seen
             seen |= new
             ops += new
+        counted = [other for other in ops[1:] if of is None or self.root[other] == self.root[of]]
+        require(counted, f"op {op} waits for none of the ops of its backlog")
         us = start + fsum(min(us * weight for us, weight in zip(self.us[other], weights))
-                          for other in ops[1:] if of is None or self.root[other] == self.root[of])
+                          for other in counted)
         require(us >= claimed, f"op {op} can be before {claimed} us: its backlog takes until {us}")
         return claimed
 
@@ -288,7 +291,8 @@ def main(paths):
             {"window": proof.window, "work": proof.work,
              "crowd": proof.crowd}[data["end"]["by"]](data["end"])
             what = "latency" if proof.problem.latency else "largest load"
-            print(f"{path}: proven: {what} at least {proof.bound!r} us, of {len(proof.us)} ops")
+            print(f"{path}: proven: {what} at least {proof.bound!r} us, of {len(proof.us)} ops, "
+                  f"semantics {proof.problem.rules}")
         except Exception as error:  # whatever else a file may hold is no proof either
             status = 1
             print(f"{path}: REJECTED at {step}: {type(error).__name__}: {error}")

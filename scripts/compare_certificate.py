@@ -133,9 +133,11 @@ def classes_of(graph):
     return names
 
 
-def compare(data, graph, cluster, costs):
+def compare(data, graph, cluster, costs, device_gap_us):
     """The certificate's problem against the files of the graph, the machine and the costs."""
     constrained = data["constrained"]
+    require(pause_us(data) in (None, device_gap_us),
+            f"a device pauses for {pause_us(data)} us after an op; say so with --device-gap-us")
     overhead = compare_cluster(data, cluster, constrained)
     ops = {op["name"]: op for op in graph["ops"]}
     ids = {op["name"]: i for i, op in enumerate(graph["ops"])}
@@ -153,27 +155,30 @@ def compare(data, graph, cluster, costs):
         else:
             own[min(its)] += size
     classes = {}
+    listed = set()
     for op in data["ops"]:
         require(op["name"] in ops, f"op {op['name']} is not in the graph")
+        require(op["name"] not in listed, f"op {op['name']} is listed twice")
+        listed.add(op["name"])
         i, stated_op = ids[op["name"]], ops[op["name"]]
-        if i in constants:
-            require(op["param_bytes"] == own[i], f"op {op['name']} has other parameters")
-            require(all(us in (0, None) for us in op["us"]), f"op {op['name']} takes no time, being a constant of the step")
-            continue
-        cost = cost_of[op["name"]]
+        cost = cost_of.get(op["name"]) if i in constants else cost_of[op["name"]]
         is_input = stated_op["type"] in INPUTS and i not in consumers
         for kind, us, extra in zip(data["kinds"], op["us"], overhead):
             stated = cost.get(kind["name"]) if isinstance(cost, dict) else cost
             runs = not types[kind["name"]] or stated_op["type"] in types[kind["name"]]
             if not runs and not is_input:
                 stated = None
+            if i in constants:  # it takes no time, wherever it is
+                stated = None if stated is None and us is None else 0
             if stated is not None and stated != 0 and data["semantics"] == "dataflow":
                 stated += extra
             # The command has inputs on hosts where nobody says otherwise.
             taken = constrained or is_input and hosts and kind["name"] not in hosts
             require(us == stated or taken and us is None, f"op {op['name']} costs {stated}")
-        require(op["param_bytes"] == stated_op.get("param_bytes", 0) + own[i], f"op {op['name']} has other parameters")
-        classes.setdefault(op["class"], set()).add(class_names[i])
+        stated = own[i] + (0 if i in constants else stated_op.get("param_bytes", 0))
+        require(op["param_bytes"] == stated, f"op {op['name']} has other parameters")
+        if i not in constants:  # which need no device of their own
+            classes.setdefault(op["class"], set()).add(class_names[i])
     require(constrained or all(len(names) == 1 for names in classes.values()), "other classes")
     stated = [(size, sorted(data["ops"][i]["name"] for i in its)) for size, its in data["shared_parameters"]]
     require(sorted(stated) == sorted(shared), "other shared parameters")
@@ -185,6 +190,12 @@ def compare(data, graph, cluster, costs):
     for src, dst, *tensor in data["edges"]:
         edge = data["ops"][src]["name"], data["ops"][dst]["name"], *tensor
         require(edge in edges, f"the graph has no edge {edge}")
+
+
+def pause_us(data):
+    """How long a device pauses after an op by the certificate; None where its rules know no pauses."""
+    pauses = data["semantics"] == "placeto" and data["objective"] == "latency"
+    return data["device_gap_us"] if pauses else None
 
 
 class Unreadable(Exception):
@@ -209,6 +220,8 @@ def main():
     parser.add_argument("graph", help="a berth.graph/1 file")
     parser.add_argument("cluster", help="a berth.cluster/1 file")
     parser.add_argument("--costs", help="a berth.costs/1 file")
+    parser.add_argument("--device-gap-us", type=float, default=5.7, metavar="US",
+                        help="the pause of a device after an op that was asked for (placeto); default: 5.7")
     given = parser.parse_args()
     try:
         certificate = read(given.certificate, "berth.certificate/1")
@@ -219,13 +232,16 @@ def main():
         print(error, file=sys.stderr)
         return 2
     try:
-        compare(certificate["problem"], graph, cluster, costs)
+        compare(certificate["problem"], graph, cluster, costs, given.device_gap_us)
     except (Different, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         print(f"DIFFERENT: {type(error).__name__}: {error}")
         return 1
-    ops = len(certificate["problem"]["ops"])
-    print(f"the same problem: {ops} of {len(graph['ops'])} ops of the graph"
-          + (", constraints taken from the certificate" * certificate["problem"]["constrained"]))
+    problem = certificate["problem"]
+    pause = pause_us(problem)
+    print(f"the same problem: {len(problem['ops'])} of {len(graph['ops'])} ops of the graph, "
+          f"objective {problem['objective']}, semantics {problem['semantics']}"
+          + ("" if pause is None else f" with pauses of {pause!r} us")
+          + (", constraints taken from the certificate" * problem["constrained"]))
     return 0
 
 

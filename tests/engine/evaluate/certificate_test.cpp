@@ -249,6 +249,74 @@ TEST_CASE("certificates: a head that does not follow is rejected by its step") {
   }
 }
 
+TEST_CASE("certificates: forged proofs of any bound are not taken for a proof of the problem") {
+  const std::string graph = R"({"format": "berth.graph/1", "name": "g", "ops": [
+      {"name": "w", "type": "X", "cost_us": 1, "output_bytes": [8], "pure": true},
+      {"name": "a", "type": "X", "cost_us": 40, "output_bytes": [8]},
+      {"name": "b", "type": "X", "cost_us": 20, "output_bytes": [8]}],
+    "edges": [{"src": 0, "output": 0, "dst": 1}, {"src": 1, "output": 0, "dst": 2}]})";
+  const std::string cluster = R"({"format": "berth.cluster/1", "name": "c", "devices": [
+      {"name": "gpu:0", "kind": "gpu"}, {"name": "gpu:1", "kind": "gpu"}],
+    "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e9, "latency_us": 1}]})";
+  const auto machine = parse_cluster(cluster, "c");
+  const auto loaded = ops::fold_constants(parse_graph(graph, "g"));
+  const auto honest = [&](Semantics semantics) {
+    ProblemOptions options;
+    options.semantics = semantics;
+    return certified(std::make_shared<const Problem>(
+                         loaded, machine, Costs::stated(*loaded, *machine), nullptr, options))
+        .json;
+  };
+
+  // A backlog of no ops, which ends when its certificate likes.
+  Json backlog = honest(Semantics::dataflow);
+  backlog["bound_us"] = 1e9;
+  Json round = {{"op_not_on", {{0, 0}}}};
+  for (const char* empty :
+       {"heads", "tails", "backlog_tails", "together", "cluster_not_on", "hub_not_on"}) {
+    round[empty] = Json::array();
+  }
+  round["backlog_heads"] = Json::array({Json::array({0, 2e9, 2e9, nullptr})});
+  backlog["rounds"] = Json::array({round});
+  backlog["end"] = {{"by", "window"}, {"from_us", 0}, {"to_us", 1}, {"weights", {1}}, {"parts", 0}};
+  // One op, a thousand times.
+  Json repeated = honest(Semantics::dataflow);
+  for (int i = 0; i < 1000; ++i) {
+    repeated["problem"]["ops"].push_back(repeated["problem"]["ops"].back());
+    repeated["problem"]["ops"].back()["class"] = 100 + i;
+  }
+  // A constant that no device holds.
+  Json constant = honest(Semantics::dataflow);
+  for (Json& op : constant["problem"]["ops"]) {
+    if (op["name"] == "w") op["us"] = Json::array({nullptr});
+  }
+  // Pauses that nobody asked for.
+  Json paused = honest(Semantics::placeto);
+  paused["problem"]["device_gap_us"] = 1e6;
+
+  const std::vector<std::string> lines =
+      check({honest(Semantics::dataflow), honest(Semantics::placeto), backlog});
+  CHECK(accepted(lines[0]));
+  CHECK(lines[0].ends_with(", semantics dataflow"));
+  CHECK(lines[1].ends_with(", semantics placeto with pauses of 5.7 us"));
+  CHECK(lines[2].find(": REJECTED at round 0: ") != std::string::npos);
+  for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+    const ProcessResult same = compare(honest(semantics), graph, cluster);
+    CAPTURE(same.out);
+    CHECK(same.status == 0);
+    CHECK(same.out.find(", objective latency, semantics ") != std::string::npos);
+  }
+  const auto differs = [&](const Json& forged, const std::string& why) {
+    const ProcessResult result = compare(forged, graph, cluster);
+    CAPTURE(result.out);
+    CHECK(result.status == 1);
+    CHECK(result.out.find(why) != std::string::npos);
+  };
+  differs(repeated, " is listed twice");
+  differs(constant, "op w costs 0");
+  differs(paused, "a device pauses for 1000000.0 us after an op; say so with --device-gap-us");
+}
+
 TEST_CASE("certificates: a file that is no certificate is rejected, whatever it holds") {
   const Json json = random_case(1, 8).json;
   std::vector<Json> broken{Json(), Json::array(), Json(7), Json::object()};
