@@ -166,7 +166,7 @@ class Page {
 constexpr const char* kHostile = "</script><script>window.hostile = 1</script>";
 
 /// model/layers.0 .. 15 with eight ops each, an op with a hostile name at the end; on two devices.
-std::shared_ptr<const Problem> layers() {
+std::shared_ptr<const Problem> layers(const std::string& first_device = "gpu:0") {
   GraphBuilder builder("layers");
   TensorInfo info;
   info.bytes = 1000;
@@ -185,7 +185,7 @@ std::shared_ptr<const Problem> layers() {
   }
   add(kHostile);
   const auto cluster = std::make_shared<const Cluster>(
-      "two", std::vector<Device>{{"gpu:0", "gpu", 1'000'000}, {"gpu:1", "gpu", 1'000'000}},
+      "two", std::vector<Device>{{first_device, "gpu", 1'000'000}, {"gpu:1", "gpu", 1'000'000}},
       std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
   auto graph = builder.build();
   auto costs = Costs::stated(*graph, *cluster);
@@ -287,6 +287,18 @@ TEST_CASE_FIXTURE(Fixture, "two placements stand side by side, with what moved")
   CHECK(moved.find("8 ops of 129") != std::string::npos);
   CHECK(page.value("document.querySelectorAll('#graph circle.moved').length").get<int>() > 0);
   page.value("document.querySelectorAll('#which input')[2].click()");
+  CHECK(page.complaints().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a long name of a device stays within its card") {
+  if (!program) return;
+  const auto problem = layers(std::string(120, 'g'));
+  write_file(folder / "one.html", report_html({{placed(problem, 64)}, {}}));
+  Page page(*program, folder / "one.html");
+  CHECK(page.value("document.querySelector('.cards').innerText").get<std::string>().find("gggg") !=
+        std::string::npos);
+  CHECK(page.value("[...document.querySelectorAll('.card')].every(card => card.scrollWidth <= "
+                   "card.clientWidth)") == true);
   CHECK(page.complaints().empty());
 }
 

@@ -26,7 +26,7 @@ function placementSummary(placement) {
       el('div', { class: 'card' }, el('span', {}, 'Where it came from'), el('p', {}, made[0].toUpperCase() + made.slice(1) + (f.ended && f.ended !== 'done' ? '; ended: ' + f.ended : '') + '.'))),
     el('h3', {}, 'What binds the step'),
     el('p', {}, f.waits ? f.waits[0].toUpperCase() + f.waits.slice(1) + '. ' : '', f.advice,
-      f.full.map((d) => ' ' + deviceName(d) + ' is full: with more memory there, other placements would fit.')),
+      f.full.map((d) => ' ' + deviceName(d) + (placement.devices[d].peak > DATA.devices[d].memory ? ' does not hold what is on it.' : ' is full: with more memory there, other placements would fit.'))),
     (f.notes || []).map((note) => el('p', { class: 'faint' }, 'Note: ' + note + '.')),
     devicesTable(placement));
 }
