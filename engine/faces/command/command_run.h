@@ -26,6 +26,8 @@ class CommandRun {
   [[nodiscard]] const RunHooks& hooks() const { return hooks_; }
   /// Lua on this engine. Throws Error(unsupported) in a build without it.
   [[nodiscard]] Scripts& scripts();
+  /// The searches are done: from now on Ctrl-C ends the process at once.
+  void end_searches() { guard_.reset(); }
   [[nodiscard]] bool log_is_whole() const { return log_ == nullptr || log_->is_whole(); }
 
  private:

@@ -91,7 +91,7 @@ int run_compare(const CompareOptions& options) {
   if (settings.report && rows.front().outcome) {
     Report report;
     add_rows(report, rows);
-    written.attempt("--report", [&] { write_report(*settings.report, report); });
+    written.attempt("--report", [&] { write_report(*settings.report, report, settings); });
   }
   if (!run.log_is_whole()) written.lose("--log");
   print(options.json ? json_text(compare_json(rows)) : compare_text(rows));

@@ -84,6 +84,7 @@ int run_explain(ExplainOptions& options) {
                              placement_explanation_text(outcome));
     return 0;
   }
+  run.end_searches();
   const OpExplanation op = explain_op(outcome, op_called(outcome.problem->graph(), options.op));
   print(options.json ? json_text(op_explanation_json(outcome, op))
                      : op_explanation_text(outcome, op));

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "berth/bound_effort.h"
 #include "berth/error.h"
 #include "berth/run.h"
 #include "command_run.h"
@@ -105,14 +107,14 @@ int run_report(ReportOptions& options) {
   add_target(targets, "--log", settings.log);
   options.settings.check_files(run.engine(), settings, targets, std::move(inputs));
   if (!placements.empty()) {
-    write_report(options.output, stored_report(run, options, placements));
+    write_report(options.output, stored_report(run, options, placements), settings);
   } else {
     const std::vector<ComparedPolicy> rows = searched(run, options.settings.model);
     if (interrupted(rows)) log_warning("interrupted: the policies had unequal times");
     if (!rows.front().outcome) throw Error(rows.front().code, rows.front().failure);
     Report report;
     add_rows(report, rows);
-    write_report(options.output, report);
+    write_report(options.output, report, settings);
   }
   print(fmt::format("wrote {}; open it in a browser\n", options.output));
   return run.log_is_whole() ? 0 : 1;
@@ -130,13 +132,16 @@ void add_rows(Report& report, const std::vector<ComparedPolicy>& rows) {
   }
 }
 
-void write_report(const std::filesystem::path& path, const Report& report) {
+void write_report(const std::filesystem::path& path, const Report& report,
+                  const Settings& settings) {
   const Stage stage("writing " + path.string());
-  write_target(path, report_html(report));
+  const double within_s = settings.budget_s.value_or(std::numeric_limits<double>::infinity());
+  write_target(path, report_html(report, bound_stop(&InterruptGuard::interrupted, within_s)));
 }
 
-void write_report(const std::filesystem::path& path, const Outcome& outcome) {
-  write_report(path, Report{{{outcome.origin.policy, outcome}}, {}});
+void write_report(const std::filesystem::path& path, const Outcome& outcome,
+                  const Settings& settings) {
+  write_report(path, Report{{{outcome.origin.policy, outcome}}, {}}, settings);
 }
 
 void add_report(CLI::App& app, Action& chosen) {

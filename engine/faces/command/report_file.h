@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "berth/report.h"
+#include "berth/settings.h"
 #include "compare_report.h"
 
 namespace berth::command {
@@ -13,9 +14,12 @@ namespace berth::command {
 /// outlive the report.
 void add_rows(Report& report, const std::vector<ComparedPolicy>& rows);
 
-/// Writes the page, after check_targets.
-void write_report(const std::filesystem::path& path, const Report& report);
+/// Writes the page, after check_targets. What ops would cost elsewhere is tried until Ctrl-C, and
+/// where the settings have a budget no longer than the bound may take (bound_stop).
+void write_report(const std::filesystem::path& path, const Report& report,
+                  const Settings& settings);
 /// Writes the page of one placement.
-void write_report(const std::filesystem::path& path, const Outcome& outcome);
+void write_report(const std::filesystem::path& path, const Outcome& outcome,
+                  const Settings& settings);
 
 }  // namespace berth::command

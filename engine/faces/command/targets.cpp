@@ -138,7 +138,9 @@ void Written::write_step(const Settings& settings, const Outcome& outcome) {
       write_target(*settings.svg, timeline_svg(problem, outcome.placement, outcome.trace));
     });
   }
-  if (settings.report) attempt("--report", [&] { write_report(*settings.report, outcome); });
+  if (settings.report) {
+    attempt("--report", [&] { write_report(*settings.report, outcome, settings); });
+  }
 }
 
 std::string Written::text() const {

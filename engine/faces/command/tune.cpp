@@ -121,7 +121,7 @@ void write_all(const TuneOptions& options, const Settings& settings, Outcome& ou
     });
   }
   if (settings.report) {
-    written.attempt("--report", [&] { write_report(*settings.report, outcome); });
+    written.attempt("--report", [&] { write_report(*settings.report, outcome, settings); });
   }
 }
 

@@ -245,7 +245,7 @@ int save_report(Call& call) {
   };
   add(call.argument(2, "placement"), labels[0]);
   if (const Value other = call.argument(3, "other"); other.present()) add(other, labels[1]);
-  write_file(path, report_html(report));
+  write_file(path, report_html(report, call.state.should_stop));
   return 0;
 }
 

@@ -2,6 +2,7 @@
 /// A page that shows a placement: one HTML file that needs no network and no other file.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,12 @@ struct Report {
 /// Names are shown as text, whatever they contain: they are data in the page, and its content
 /// security policy runs the page's own script alone. Under 3 MB for 20,000 ops; of more than 12,000
 /// transfers, those that take longest are shown. "Elsewhere" is computed for as many ops as a fixed
-/// number of simulated ops allows, those of the critical path first. Throws
+/// number of simulated ops allows, those of the critical path first, until `should_stop` (empty =
+/// never) says so. Throws
 /// Error(invalid_argument) for no placement, more than two, and placements of different graphs or
 /// machines.
-[[nodiscard]] BERTH_EXPORT std::string report_html(const Report& report);
+[[nodiscard]] BERTH_EXPORT std::string report_html(const Report& report,
+                                                   const std::function<bool()>& should_stop = {});
 
 /// The plan of replicas as berth.replicas/1, JSON text: the batch, and of each replica its devices, samples
 /// and weight, for programs that share a batch by themselves. Replicas' losses count by their weights: the

@@ -113,8 +113,9 @@ const KeyRow kRows[] = {
      kMostThreads},
     {{"budget", Group::search, "DURATION",
       "stop a policy's search after this time: 30s, 500ms, 2m, ...; default: when it is done. "
-      "Loading comes before it, and after it the lower bound, which then takes no longer than the "
-      "search may, or a second (see --bound)"},
+      "Loading comes before it, and after it the lower bound (see --bound) and what a page tells "
+      "of "
+      "ops elsewhere, each of which then takes no longer than the search may, or a second"},
      field<&Settings::budget_s>()},
     {{"moves", Group::search, "N",
       "stop policies that count moves after so many: a limit that no machine's speed changes"},

@@ -12,6 +12,7 @@
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
 #include "problem/op_time.h"
+#include "reports/alike.h"
 
 namespace berth::reports {
 namespace {
@@ -118,12 +119,14 @@ std::vector<GroupId> by_importance(const Outcome& outcome, const Groups& classes
 
 class Prober {
  public:
-  explicit Prober(const Outcome& outcome)
+  Prober(const Outcome& outcome, const std::function<bool()>& should_stop)
       : outcome_(outcome),
+        should_stop_(should_stop),
         problem_(*outcome.problem),
         placement_(outcome.placement),
         evaluator_(make_simulation_evaluator(outcome.problem, /*threads=*/1)),
-        starts_us_(outcome.placement.size()) {
+        starts_us_(outcome.placement.size()),
+        first_alike_(first_alike(*outcome.problem, outcome.placement)) {
     if (evaluator_->successive() != nullptr) {
       sequence_ = evaluator_->successive()->sequence(/*tries=*/true);
       Evaluation now;
@@ -136,12 +139,22 @@ class Prober {
 
   [[nodiscard]] double now_us() const { return now_.objective_us; }
 
-  Unit probe(std::span<const OpId> members) {
+  /// Empty: there is no time for it.
+  std::optional<Unit> probe(std::span<const OpId> members) {
     Unit unit;
     unit.ops.assign(members.begin(), members.end());
     const DeviceId own = outcome_.placement[at(unit.ops.front())];
+    std::vector<std::size_t> tried(at(problem_.cluster().device_count()));
     for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
-      if (device != own) unit.elsewhere.push_back(elsewhere(unit.ops, own, device));
+      if (device == own) continue;
+      tried[at(device)] = unit.elsewhere.size();
+      if (const DeviceId first = first_alike_[at(device)]; first != device) {
+        unit.elsewhere.push_back(unit.elsewhere[tried[at(first)]]);
+        unit.elsewhere.back().device = device;
+        continue;
+      }
+      if (tried_ops_ > kTryOps || (should_stop_ && should_stop_())) return std::nullopt;
+      unit.elsewhere.push_back(elsewhere(unit.ops, own, device));
     }
     DeviceId where = kNoDevice;
     unit.bound = bound_by(problem_, unit.ops, own, now_, unit.elsewhere, where);
@@ -158,6 +171,7 @@ class Prober {
     other.device = device;
     other.refused = refusal(problem_, ops, device);
     if (!other.refused.empty()) return other;
+    tried_ops_ += problem_.graph().op_count();
     for (const OpId op : ops) placement_[at(op)] = device;
     if (problem_.crowded_device(placement_) != kNoDevice) {
       other.refused = "it would share the device with an op that must be apart";
@@ -177,12 +191,15 @@ class Prober {
   }
 
   const Outcome& outcome_;
+  const std::function<bool()>& should_stop_;
   const Problem& problem_;
   Placement placement_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<PlacementSequence> sequence_;  // null: the evaluator has none
   std::vector<double> starts_us_;
+  std::vector<DeviceId> first_alike_;
   Worth now_;
+  std::int64_t tried_ops_ = 0;
   std::int64_t traced_ops_ = 0;
 };
 
@@ -273,22 +290,18 @@ Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now
   return slower ? Bound::compute : Bound::order;
 }
 
-UnitsElsewhere units_elsewhere(const Outcome& outcome) {
+UnitsElsewhere units_elsewhere(const Outcome& outcome, const std::function<bool()>& should_stop) {
   UnitsElsewhere result;
-  const Problem& problem = *outcome.problem;
-  const auto classes = problem.finest_groups();
-  Prober prober(outcome);
+  const auto classes = outcome.problem->finest_groups();
+  Prober prober(outcome, should_stop);
   result.now_us = prober.now_us();
-  const std::int64_t per_unit = static_cast<std::int64_t>(problem.graph().op_count()) *
-                                (problem.cluster().device_count() - 1);
-  std::int64_t tried_ops = 0;
-  for (const GroupId unit : by_importance(outcome, *classes)) {
-    if (tried_ops > kTryOps) {
+  for (const GroupId group : by_importance(outcome, *classes)) {
+    std::optional<Unit> unit = prober.probe(classes->members(group));
+    if (!unit) {
       result.all = false;
       break;
     }
-    tried_ops += per_unit;
-    result.units.push_back(prober.probe(classes->members(unit)));
+    result.units.push_back(std::move(*unit));
   }
   return result;
 }

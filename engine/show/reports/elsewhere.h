@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,12 +50,14 @@ struct Unit {
 };
 
 /// The units on the critical path first, then those that compute longest; as many as a fixed number
-/// of simulated ops allows. Objectives are simulated, also where the placement was measured.
+/// of simulated ops allows, and `should_stop`: once it says so, no further one is tried. Objectives
+/// are simulated, also where the placement was measured.
 struct UnitsElsewhere {
   double now_us = 0;  ///< the placement as it is, simulated
   std::vector<Unit> units;
   bool all = true;  ///< false: of the ops that are in no unit nothing is known
 };
-[[nodiscard]] UnitsElsewhere units_elsewhere(const Outcome& outcome);
+[[nodiscard]] UnitsElsewhere units_elsewhere(const Outcome& outcome,
+                                             const std::function<bool()>& should_stop);
 
 }  // namespace berth::reports

@@ -1,10 +1,13 @@
 #include "berth/explanation.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "berth/constraints.h"
 #include "berth/graph.h"
 #include "berth/support/index.h"
+#include "reports/alike.h"
 #include "reports/elsewhere.h"
 
 namespace berth {
@@ -30,6 +33,17 @@ Evaluation with_moved(Evaluator& evaluator, Placement placement, std::span<const
                       DeviceId device) {
   for (const OpId op : ops) placement[at(op)] = device;
   return evaluator.evaluate(placement);
+}
+
+/// The same on an idle device that is alike.
+Alternative in_place_of(Alternative other, DeviceId tried, DeviceId device) {
+  other.device = device;
+  if (!other.refused.empty()) return other;
+  other.evaluation = reports::exchanged(std::move(other.evaluation), tried, device);
+  if (other.has_group) {
+    other.group_evaluation = reports::exchanged(std::move(other.group_evaluation), tried, device);
+  }
+  return other;
 }
 
 /// The reason that holds the op where it is, from the alternative with the best step.
@@ -115,8 +129,16 @@ OpExplanation explain_op(const Outcome& outcome, OpId op) {
   const GroupId group = problem.groups().of(op);
   const auto group_members = problem.groups().members(group);
   const Alternative* best = nullptr;
+  const std::vector<DeviceId> first_alike = reports::first_alike(problem, outcome.placement);
+  std::map<DeviceId, std::size_t> tried;
   for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
     if (device == result.device) continue;
+    tried[device] = result.alternatives.size();
+    if (const DeviceId first = first_alike[at(device)]; first != device) {
+      result.alternatives.push_back(
+          in_place_of(result.alternatives[tried.at(first)], first, device));
+      continue;
+    }
     Alternative other;
     other.device = device;
     other.refused = reports::refusal(problem, result.together, device);

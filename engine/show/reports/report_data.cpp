@@ -381,8 +381,8 @@ Json constraints_json(const Outcome& outcome) {
 
 /// The alternatives of a unit. "ops": all that move together; "devices": by device, null = it is there, a number = the
 /// objective, [objective, lacking bytes] = it does not fit, a text = the refusal.
-Json elsewhere_json(const Outcome& outcome) {
-  const UnitsElsewhere computed = units_elsewhere(outcome);
+Json elsewhere_json(const Outcome& outcome, const std::function<bool()>& should_stop) {
+  const UnitsElsewhere computed = units_elsewhere(outcome, should_stop);
   Json units = Json::array();
   for (const Unit& unit : computed.units) {
     Json by_device(std::vector<Json>(at(outcome.problem->cluster().device_count())));
@@ -406,7 +406,8 @@ Json elsewhere_json(const Outcome& outcome) {
   return {{"now", computed.now_us}, {"all", computed.all}, {"units", std::move(units)}};
 }
 
-Json placement_json(const ReportedPlacement& reported, std::size_t most_transfers) {
+Json placement_json(const ReportedPlacement& reported, std::size_t most_transfers,
+                    const std::function<bool()>& should_stop) {
   const Outcome& outcome = reported.outcome;
   const StepTrace& trace = outcome.trace;
   Json start = Json::array();
@@ -432,7 +433,7 @@ Json placement_json(const ReportedPlacement& reported, std::size_t most_transfer
                {"stretch_count", path.size()},
                {"waits", stretches_json(worst(hurting_transfers(path)), shown)},
                {"constraints", constraints_json(outcome)},
-               {"elsewhere", elsewhere_json(outcome)}};
+               {"elsewhere", elsewhere_json(outcome, should_stop)}};
   const Cluster& cluster = outcome.problem->cluster();
   if (!cluster.has_keepers()) return json;
   // Ops run elsewhere than their weights are.
@@ -470,11 +471,12 @@ Json policies_json(const Report& report) {
 
 }  // namespace
 
-Json report_data(const Report& report) {
+Json report_data(const Report& report, const std::function<bool()>& should_stop) {
   const Problem& problem = *report.placements.front().outcome.problem;
   Json placements = Json::array();
   for (const ReportedPlacement& each : report.placements) {
-    placements.push_back(placement_json(each, kMostTransfers / report.placements.size()));
+    placements.push_back(
+        placement_json(each, kMostTransfers / report.placements.size(), should_stop));
   }
   return {{"version", BERTH_VERSION_STRING},
           {"model", report.placements.front().outcome.origin.model},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 
 #include "berth/report.h"
@@ -11,6 +12,8 @@ namespace berth::reports {
 /// Upper limit for all placements of a page together.
 inline constexpr std::size_t kMostTransfers = 12'000;
 
-[[nodiscard]] nlohmann::ordered_json report_data(const Report& report);
+/// `should_stop`: see report_html.
+[[nodiscard]] nlohmann::ordered_json report_data(const Report& report,
+                                                 const std::function<bool()>& should_stop);
 
 }  // namespace berth::reports

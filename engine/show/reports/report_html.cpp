@@ -57,13 +57,13 @@ std::string embedded(const nlohmann::ordered_json& data) {
 
 }  // namespace
 
-std::string report_html(const Report& report) {
+std::string report_html(const Report& report, const std::function<bool()>& should_stop) {
   check(report);
   constexpr std::string_view kMark = "BERTH_DATA";
   const std::string_view page = reports::kPage;
   const std::size_t mark = page.find(kMark);
   std::string html(page.substr(0, mark));
-  html += embedded(reports::report_data(report));
+  html += embedded(reports::report_data(report, should_stop));
   html += page.substr(mark + kMark.size());
   return html;
 }
