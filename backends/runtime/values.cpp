@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "berth/error.h"
+#include "berth/sdk/ops/constants.h"
 #include "berth/sdk/random.h"
 #include "runtime/tensors.h"
 
@@ -93,6 +94,16 @@ std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t which) noexcept {
 }
 
 Value draw_input(const Graph& graph, TensorId tensor, std::uint64_t seed) {
+  const OpId op = graph.producer(tensor);
+  const AttributeValue* const known =
+      op == kNoOp ? nullptr : graph.attribute(op, ops::kKnownNumber);
+  const double* const number = known == nullptr ? nullptr : std::get_if<double>(known);
+  if (number != nullptr && element_count(shape_of(graph, tensor)) == 1) {
+    const DType dtype = graph.dtype(tensor);
+    return {at::full(shape_of(graph, tensor), *number,
+                     scalar_type(dtype == DType::unknown ? DType::f32 : dtype)),
+            nullptr};
+  }
   return draw(graph, tensor, seed, 0, 1);
 }
 

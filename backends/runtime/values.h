@@ -19,7 +19,7 @@ namespace berth::runtime {
 
 /// A host value of the tensor's type and shape, for a model's input. Real numbers are uniform in
 /// [0, 1), integers and truth values are 0 or 1 (valid in every vocabulary and mask), text is
-/// empty. Throws Error(unsupported) for an unknown shape.
+/// empty. A single number that the frontend knows (ops::kKnownNumber) is that: loops run as often as is planned. Throws Error(unsupported) for an unknown shape.
 [[nodiscard]] Value draw_input(const Graph& graph, TensorId tensor, std::uint64_t seed);
 
 /// The same for a parameter that the file does not hold. Vectors are uniform in [0.5, 1.5), because

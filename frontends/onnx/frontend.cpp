@@ -10,6 +10,7 @@
 #include "onnx/annotation.h"
 #include "onnx/arguments.h"
 #include "onnx/contents.h"
+#include "onnx/decisions.h"
 #include "onnx/dims.h"
 #include "onnx/inference.h"
 #include "onnx/instructions.h"
@@ -208,6 +209,9 @@ LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path
 LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> owner,
                            const std::filesystem::path& path, const LoadOptions& options) {
   Loading loading = read_graph(bytes, path, options);
+  if (std::string note = drawn_note(find_decisions(loading.program)); !note.empty()) {
+    loading.notes.push_back(std::move(note));
+  }
   Contents contents(*loading.model, bytes, std::move(owner));
   auto program = std::make_shared<const berth::Program>(
       make_executable(loading.program, loading.translation, std::move(loading.graph),

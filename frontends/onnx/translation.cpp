@@ -10,6 +10,7 @@
 #include "berth/sdk/ops/constants.h"
 #include "onnx/bodies.h"
 #include "onnx/constants.h"
+#include "onnx/decisions.h"
 #include "onnx/graph_names.h"
 #include "onnx/routing.h"
 #include "support/text.h"
@@ -60,7 +61,7 @@ class Translator {
   /// Weights in the bodies that may run, and in theirs.
   std::int64_t bytes_inside(const Node& node) const;
   void read_inputs(const std::vector<std::pair<OpId, const Node*>>& ops);
-  void add_source(ValueId id, const std::string& name, const char* type);
+  OpId add_source(ValueId id, const std::string& name, const char* type);
   void add_captured();
 
   const Program& program_;
@@ -296,11 +297,12 @@ Works Translator::skipped_works(const Graph& graph) const {
   return works;
 }
 
-void Translator::add_source(ValueId id, const std::string& name, const char* type) {
+OpId Translator::add_source(ValueId id, const std::string& name, const char* type) {
   const Value& value = program_.value(id);
   const OpId op = builder_.add_op(name, type);
   builder_.set_work(op, kNoWork);
   tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
+  return op;
 }
 
 // Values that the body gets from where it runs: each of its steps may have another.
@@ -320,8 +322,12 @@ void Translator::add_captured() {
 
 std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names,
                                                         const Works& works) {
+  const auto numbers = find_decisions(program_).numbers;
   for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
-    add_source(body_.inputs[i], names.inputs[i], "Input");
+    const OpId op = add_source(body_.inputs[i], names.inputs[i], "Input");
+    const auto number = numbers.find(body_.inputs[i]);
+    if (number == numbers.end()) continue;
+    builder_.set_attribute(op, std::string(ops::kKnownNumber), number->second);
   }
   for (std::size_t i = 0; i < body_.nodes.size(); ++i) add_node(body_.nodes[i], names.nodes[i]);
   for (std::size_t i = 0; i < program_.returned_constants.size(); ++i) {

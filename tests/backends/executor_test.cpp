@@ -18,7 +18,9 @@
 #include "backends/random_sums.h"
 #include "backends/stand_in.h"
 #include "backends/test_program.h"
+#include "berth/sdk/ops/constants.h"
 #include "runtime/session.h"
+#include "runtime/values.h"
 #include "support/expect_error.h"
 #include "support/threads.h"
 #include "support/torch_doctest.h"
@@ -726,6 +728,22 @@ TEST_CASE("a device that disappears is named") {
   program.add("b", {}, sum(1));
   Rig<Vanishing> rig(program, 2);
   expect_error(ErrorCode::execution, {"d:1", "does not answer"}, [&] { rig.run({0, 1}); });
+}
+
+TEST_CASE("an input whose number the frontend knows is fed that, whatever the seed") {
+  for (const DType dtype : {DType::i64, DType::i32, DType::boolean}) {
+    const int number = dtype == DType::boolean ? 1 : 50;
+    GraphBuilder builder("g", "onnx");
+    const OpId input = builder.add_op("count", "Input");
+    const TensorId tensor = builder.add_output(input, {dtype, true, {1}, kUnknownBytes});
+    builder.set_attribute(input, std::string(ops::kKnownNumber), static_cast<double>(number));
+    const auto graph = builder.build();
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+      const Value drawn = runtime::draw_input(*graph, tensor, seed);
+      CHECK(drawn.tensor.item().toLong() == number);
+      CHECK(drawn.tensor.dim() == 1);
+    }
+  }
 }
 
 }  // namespace

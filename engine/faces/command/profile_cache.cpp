@@ -12,6 +12,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/ops/constants.h"
 
 namespace berth::command {
 namespace {
@@ -48,6 +49,12 @@ class ProgramHash {
       if (content) add(*content);
     }
     for (const TensorId output : program.outputs) hash_.add(std::int64_t{output});
+    // These decide how often loops run.
+    for (const OpId input : program.inputs) {
+      const AttributeValue* const known = graph.attribute(input, ops::kKnownNumber);
+      const double* const number = known == nullptr ? nullptr : std::get_if<double>(known);
+      if (number != nullptr) add(*number);
+    }
   }
 
  private:

@@ -1,4 +1,7 @@
 // How often loops run, and what is known of the tensors in their bodies.
+#include <algorithm>
+
+#include "berth/sdk/ops/constants.h"
 #include "model_text.h"
 #include "support/expect_error.h"
 
@@ -229,6 +232,43 @@ TEST_CASE("a search of unknown length is counted once, or as the user says") {
   LoadOptions options;
   options.dims["sequences"] = 20;
   CHECK(tokens(models.load(proto, options)) == doctest::Approx(20));
+}
+
+TEST_CASE("a run feeds a loop's count and first condition with what is planned for") {
+  ModelFolder models;
+  const onnx::ModelProto proto = parse_graph(
+      "g (float[2,3] x, float[3,3] w, int32[1] count, bool begin) => (y) { c = Cast<to = 7>(count) "
+      "y = Loop(c, begin, x) <body = b (int64 i, bool go, float[2,3] s) => (bool on, float[2,3] t) "
+      "{ on = Identity(go) t = MatMul(s, w) }> }");
+  LoadOptions options;
+  const auto number = [&](const char* input) {
+    const LoadedModel model = models.load(proto, options);
+    const AttributeValue* const known =
+        model.graph->attribute(op(*model.graph, input), ops::kKnownNumber);
+    return known == nullptr ? -1 : std::get<double>(*known);
+  };
+  CHECK(number("count") == 1);  // the body is counted once
+  const LoadedModel once = models.load(proto);
+  options.dims = {{once.graph->op_name(op(*once.graph, "y")), 50}};
+  CHECK(number("count") == 50);
+  CHECK(number("begin") == 1);
+  CHECK(number("x") == -1);
+}
+
+TEST_CASE("a program whose branch a drawn input chooses says so, and a graph does not") {
+  ModelFolder models;
+  const std::string bytes =
+      parse_graph(
+          "g (bool c, float[2] x) => (y) { y = If(c) <then_branch = a () => (float[2] t) { t = "
+          "Relu(x) }, else_branch = b () => (float[2] e) { e = Neg(x) }> }")
+          .SerializeAsString();
+  const auto says = [](const std::vector<std::string>& notes) {
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.find("choose a branch") != std::string::npos;
+    });
+  };
+  CHECK(says(models.load_program(bytes).notes));
+  CHECK_FALSE(says(models.load(bytes).notes));
 }
 
 }  // namespace berth::test
