@@ -1,6 +1,7 @@
 #include "writers/notes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -84,6 +85,17 @@ std::string cache_of_one(const Graph& graph, const Blocks& blocks, const Decoder
   return {};
 }
 
+/// A weight, its gradient and Adam's two moments in 32 bits; or in 16 the first two, and a copy in 32 bits.
+constexpr int kTrainedBytes = 16;
+
+std::vector<OpId> ops_of(const Blocks& blocks) {
+  std::vector<OpId> ops;
+  for (const Block& block : blocks.all()) {
+    ops.insert(ops.end(), block.ops.begin(), block.ops.end());
+  }
+  return ops;
+}
+
 }  // namespace
 
 void note_order(const Cluster& cluster, ToolRules& rules) {
@@ -144,13 +156,45 @@ void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_v
                             ", and one of other bits needs a plan of its own"));
 }
 
+void note_training(const ToolTask& task, const Blocks& blocks, std::string_view tool,
+                   ToolRules& rules) {
+  const Weights weights = weights_of(task.graph, ops_of(blocks));
+  if (weights.count == 0 || weights.bytes / weights.count >= kTrainedBytes) return;
+  const double needed = kTrainedBytes * weights.count;
+  double room = 0;
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    const Device& device = task.cluster.device(d);
+    if (!is_gpu(device)) continue;
+    room += device.memory_bytes == kNoLimit ? needed : static_cast<double>(device.memory_bytes);
+  }
+  const std::string bytes = format_bytes(static_cast<std::int64_t>(needed));
+  if (needed > room) {
+    rules.notes.push_back(cat(
+        "the plan counts a forward pass alone: training with Adam takes ", bytes, " (",
+        kTrainedBytes, " bytes for each weight, with its gradient and moments), and the GPUs hold ",
+        format_bytes(static_cast<std::int64_t>(room)),
+        "; name a machine with more of them to train with ", tool));
+    return;
+  }
+  const double kept = 1 - weights.bytes / weights.count / kTrainedBytes;
+  rules.notes.push_back(cat(
+      "the plan counts a forward pass alone: training with Adam takes ", bytes, " (", kTrainedBytes,
+      " bytes for each weight, with its gradient and moments), and stage s of p keeps what p - s "
+      "micro-batches need on the way back; to train with ",
+      tool, ", keep room for them on each GPU, with --memory-margin ",
+      static_cast<int>(std::ceil(100 * kept)), "% or more"));
+}
+
+void note_one_step(const ToolTask& task, std::string_view tool, ToolRules& rules) {
+  if (task.pipeline || accelerator_count(task.cluster) < 2) return;
+  rules.notes.push_back(
+      cat("the plan is the fastest for one batch after the other, which may be on one GPU; ", tool,
+          " has several micro-batches on the way: --objective throughput makes stages for those"));
+}
+
 void note_quantised(const ToolTask& task, const Blocks& blocks, std::string_view tool,
                     ToolRules& rules) {
-  std::vector<OpId> ops;
-  for (const Block& block : blocks.all()) {
-    ops.insert(ops.end(), block.ops.begin(), block.ops.end());
-  }
-  const Weights weights = weights_of(task.graph, ops);
+  const Weights weights = weights_of(task.graph, ops_of(blocks));
   const double bits = weights.count == 0 ? 16 : 8 * weights.bytes / weights.count;
   if (bits > 15) return;
   rules.notes.push_back(

@@ -25,6 +25,12 @@ void note_bits(const ToolTask& task, const std::vector<OpId>& ops, std::string_v
 /// somebody quantised it. Nothing where the file has as many.
 void note_quantised(const ToolTask& task, const Blocks& blocks, std::string_view tool,
                     ToolRules& rules);
+/// Memory that training takes beside a forward pass, for a tool that trains: it is no part of the plan. Nothing where
+/// weights have no shapes.
+void note_training(const ToolTask& task, const Blocks& blocks, std::string_view tool,
+                   ToolRules& rules);
+/// A tool with a pipeline is told of the objective: a plan for the shortest step has none.
+void note_one_step(const ToolTask& task, std::string_view tool, ToolRules& rules);
 /// vLLM's tensor parallelism, where GPUs are alike.
 void note_tensor_parallel(const Cluster& cluster, ToolRules& rules);
 

@@ -358,6 +358,8 @@ ToolRules deepspeed_rules(const ToolTask& task) {
   note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "DeepSpeed");
   note_quantised(task, blocks, "DeepSpeed", rules);
+  note_training(task, blocks, "DeepSpeed", rules);
+  note_one_step(task, "DeepSpeed", rules);
   return rules;
 }
 
@@ -367,6 +369,8 @@ ToolRules torch_rules(const ToolTask& task) {
   note_order(task.cluster, rules);
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
   note_quantised(task, blocks, "torch.distributed.pipelining", rules);
+  note_training(task, blocks, "torch.distributed.pipelining", rules);
+  note_one_step(task, "torch.distributed.pipelining", rules);
   if (blocks.ties().empty() || accelerator_count(task.cluster) < 2) return rules;
   rules.costs = with_copied_ties(task, blocks);
   const std::vector<BlockId>& tied = blocks.ties().front().blocks;

@@ -199,6 +199,24 @@ TEST_CASE("vLLM has no GPU before Volta, and none before Ampere has bf16") {
   CHECK(plan("vllm", *brains).find("--dtype") == std::string::npos);
 }
 
+TEST_CASE("tools that train are told what their plan has no room for, and of the objective") {
+  const auto graph = decoder(9);  // four matrices of 64 x 64 in 16 bits
+  for (const char* name : {"deepspeed", "torch-pipelining"}) {
+    CAPTURE(name);
+    const std::string told = notes(name, *graph, "2xl4+host");
+    CHECK(told.find("takes 256 KiB (16 bytes for each weight") != std::string::npos);
+    CHECK(told.find("p - s micro-batches") != std::string::npos);
+    CHECK(told.find("--memory-margin 88%") != std::string::npos);
+    CHECK(told.find("--objective throughput") != std::string::npos);
+    CHECK(notes(name, *graph, "l4+host").find("--objective") == std::string::npos);
+    // Weights of 128 KiB fit.
+    const std::string small = notes(name, *graph, "2xl4:100KiB+host");
+    CHECK_MESSAGE(small.find("and the GPUs hold 200 KiB; name a machine") != std::string::npos,
+                  small);
+  }
+  CHECK(notes("accelerate", *graph, "2xl4+host").find("Adam") == std::string::npos);
+}
+
 TEST_CASE("vLLM's tensor parallelism is told where GPUs are alike") {
   CHECK(notes("vllm", *decoder(9), "4xl4+host").find("--tensor-parallel-size 4") !=
         std::string::npos);
