@@ -13,6 +13,7 @@
 -- nothing, as in the released code: nearly all placements of these graphs fit. Columns, for each held-out graph and seed
 -- of weights:
 --   random      the starts themselves
+--   random gpus  random placements that leave the hosts what nothing else can run: what is learned beyond leaving them?
 --   untrained   fresh weights, by their likeliest devices ("greedy") and by devices drawn ("sampled")
 --   zero-shot   the same after `updates` updates of one of the `train` graphs, 16 episodes each
 --   own         the same weights trained on the held-out graph itself, with `own` updates, for the first `own-graphs` of
@@ -52,7 +53,7 @@ local train = require "berth.train"
 
 -- 1. The command line.
 
-local COLUMNS = { "single", "random", "scotch", "list", "expert", "untrained greedy", "untrained sampled",
+local COLUMNS = { "single", "random", "random gpus", "scotch", "list", "expert", "untrained greedy", "untrained sampled",
   "zero-shot greedy", "zero-shot sampled", "own greedy", "own sampled", "own best", "rnn best", "ahead untrained",
   "ahead zero-shot", "mixed untrained", "mixed greedy", "mixed sampled", "auto" }
 local options = { families = families.names, clusters = { "k80x4", "k80x2" }, groups = 64, train = 24, test = 8,
@@ -171,6 +172,14 @@ local function random_us(problem, graph)
   return median_us(ends)
 end
 
+local function random_gpus_us(problem, graph)
+  local random, ends = berth.policy("random", { hosts = false }), {}
+  for e = 1, EPISODES do
+    ends[e] = train.us_of(problem:evaluate((random:place(problem, { seed = 1000 * graph + e }))))
+  end
+  return median_us(ends)
+end
+
 -- 4. What learns.
 
 local function published(seed, but)
@@ -221,7 +230,7 @@ end
 local runs = record.open(options.record, depends)
 local ONCE = {
   single = function(problem) return placed_us(problem, "single", {}) end,
-  random = random_us,
+  random = random_us, ["random gpus"] = random_gpus_us,
   scotch = function(problem) return placed_us(problem, "scotch", {}) end,
   list = function(problem) return placed_us(problem, "heft", {}) end,
   expert = function(problem) return placed_us(problem, "expert", {}) end,
@@ -441,6 +450,7 @@ end
 local PAIRS = {
   { "zero-shot greedy", "untrained greedy" }, { "zero-shot sampled", "untrained sampled" },
   { "zero-shot greedy", "random" }, { "zero-shot sampled", "random" },
+  { "zero-shot greedy", "random gpus" }, { "zero-shot sampled", "random gpus" },
   { "zero-shot greedy", "own greedy" }, { "zero-shot sampled", "own sampled" },
   { "own greedy", "untrained greedy" }, { "own best", "rnn best" },
   { "zero-shot greedy", "scotch" }, { "zero-shot greedy", "list" }, { "zero-shot greedy", "auto" },
@@ -448,7 +458,7 @@ local PAIRS = {
   { "mixed sampled", "random" }, { "mixed greedy", "zero-shot greedy" }, { "mixed greedy", "list" } }
 for _, text in ipairs(options.variants) do
   for _, way in ipairs { " greedy", " sampled" } do
-    for _, other in ipairs { "zero-shot" .. way, "untrained" .. way, "random", "list", "auto" } do
+    for _, other in ipairs { "zero-shot" .. way, "untrained" .. way, "random", "random gpus", "list", "auto" } do
       PAIRS[#PAIRS + 1] = { text .. way, other }
     end
   end

@@ -446,6 +446,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   run("first = output(); assert(first:find('ptb +k80x2 +1.000 +%d'), first)");
   run("assert(first:find('rounds=0 greedy +zero%-shot greedy'), first)");
   run("assert(first:find('entropy=0.05 sampled +untrained sampled'), first)");
+  run("assert(first:find('zero%-shot sampled +random gpus'), first)");
   const std::vector<std::string> figures = test::lines_of(csv);
   CHECK(figures.at(0) == "family,cluster,column,seed,graph,share");
   CHECK(figures.size() > 1);
