@@ -12,7 +12,6 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
-#include "berth/sdk/ops/constants.h"
 
 namespace berth::command {
 namespace {
@@ -49,11 +48,12 @@ class ProgramHash {
       if (content) add(*content);
     }
     for (const TensorId output : program.outputs) hash_.add(std::int64_t{output});
-    // These decide how often loops run.
+    // Numbers that are fed decide how often loops run.
     for (const OpId input : program.inputs) {
-      const AttributeValue* const known = graph.attribute(input, ops::kKnownNumber);
-      const double* const number = known == nullptr ? nullptr : std::get_if<double>(known);
-      if (number != nullptr) add(*number);
+      for (const auto& [name, content] : graph.attributes(input)) {
+        hash_.add(name);
+        std::visit([this](const auto& value) { add(value); }, *content);
+      }
     }
   }
 
