@@ -117,7 +117,7 @@ TEST_CASE("profile writes costs and a machine that simulate takes, and remembers
   CHECK(simulated["runtime_us"] > 0);
 }
 
-TEST_CASE("costs of another batch are told where they are used") {
+TEST_CASE("costs of another batch or machine are told where they are used") {
   const Machine machine;
   const std::string cnn = source_path("examples/models/tiny_cnn.onnx").string();
   json_of(machine.berth({"profile", cnn, "--batch", "1", "--backend", "cpu", "--repeats", "3", "-o",
@@ -130,6 +130,20 @@ TEST_CASE("costs of another batch are told where they are used") {
   };
   CHECK(said("64").find("measure it for this batch") != std::string::npos);
   CHECK(said("1").find("measure it for this batch") == std::string::npos);
+
+  // Those of another machine too, where both were measured: other names say nothing of it.
+  CHECK(said("1").find("were measured on") == std::string::npos);
+  Json costs = Json::parse(file_text(machine / "costs.json"));
+  const std::string here = costs["machine"];
+  const auto moved = [&](const std::string& name) {
+    costs["machine"] = name;
+    machine.write_text("costs.json", costs.dump());
+    return said("1");
+  };
+  CHECK(moved("cpu (a laptop: 1 device of 2 threads)")
+            .find("were measured on cpu (a laptop: 1 device of 2 threads), and the cluster is " +
+                  here) != std::string::npos);
+  CHECK(moved("4xcpu").find("were measured on") == std::string::npos);
 }
 
 TEST_CASE(

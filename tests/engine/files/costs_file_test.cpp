@@ -1,5 +1,3 @@
-#include "files/costs_file.h"
-
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -20,11 +18,11 @@ std::shared_ptr<const Graph> two_ops() {
   return builder.build();
 }
 
-Cluster cpu_and_gpu(const std::string& name = "c") {
+Cluster cpu_and_gpu() {
   Device cpu, gpu;
   cpu.name = cpu.kind = "cpu";
   gpu.name = gpu.kind = "gpu";
-  return Cluster(name, {cpu, gpu}, {{"*", "*", 1e9, 0, {}}});
+  return Cluster("c", {cpu, gpu}, {{"*", "*", 1e9, 0, {}}});
 }
 
 TEST_CASE("costs_json reads back to the same costs") {
@@ -45,24 +43,6 @@ TEST_CASE("costs_json reads back to the same costs") {
   other.replace(other.find(R"(": "a")") + 4, 1, "x");
   test::expect_error(ErrorCode::invalid_file, {"c.json", "'x'", "another graph"},
                      [&] { (void)parse_costs(other, "c.json", *graph, cluster); });
-}
-
-TEST_CASE("parse_costs notes where costs of one measured machine meet another one") {
-  const auto graph = two_ops();
-  const Costs costs({{1, 1}, {1, 1}}, {}, "mine");
-  const auto note = [&](const std::string& measured, const std::string& used) {
-    const std::string json = costs_json(*graph, costs, cpu_and_gpu(measured));
-    std::string text;
-    static_cast<void>(parse_costs(json, "c.json", *graph, cpu_and_gpu(used), text));
-    return text;
-  };
-  const std::string one = "cpu (a laptop: 1 device)", other = "cpu (a server: 2 devices)";
-  CHECK(note(one, other).find("measured on " + one) != std::string::npos);
-  CHECK(note(one, other).find("the cluster is " + other) != std::string::npos);
-  CHECK(note(one, one).empty());
-  // Names alone say nothing: a machine of words that the profile of one of its devices serves.
-  CHECK(note(one, "4xcpu").empty());
-  CHECK(note("v100x4", one).empty());
 }
 
 TEST_CASE("parse_costs takes the costs that a graph file states") {
