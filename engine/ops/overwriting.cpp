@@ -23,7 +23,7 @@ struct OverwritingTypes {
 };
 
 // ONNX Runtime: kernels that are registered with MayInplace(0, 0). For CUDA activations alone are, but none of GELU.
-// Which do for processors was measured in 1.32: of sums, products, roots and signs none.
+// Kernels for processors were measured in 1.32: those of sums, products, roots and signs do not.
 constexpr OverwritingTypes kOnnxTypes[] = {
     {{1, false},
      "Elu HardSigmoid LeakyRelu Relu Selu Sigmoid Softplus Softsign Tanh ThresholdedRelu"},

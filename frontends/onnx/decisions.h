@@ -16,10 +16,10 @@ struct Decisions {
   std::vector<std::string> drawn;
 };
 
-/// Of a program whose types are inferred.
+/// Takes a program whose types are inferred.
 [[nodiscard]] Decisions find_decisions(const Program& program);
 
-/// What a person is told who runs a model with inputs that are drawn; empty where there are none.
+/// A note for whoever runs a model with inputs that are drawn; empty where there are none.
 [[nodiscard]] std::string drawn_note(const Decisions& decisions);
 
 }  // namespace berth::onnx_frontend

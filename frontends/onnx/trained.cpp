@@ -25,7 +25,7 @@ bool changes_weights(const Node& node) {
          node.domain == "ai.onnx.preview.training";
 }
 
-/// What a value of this name is the gradient of. A letter before a name says it of what the step returns alone.
+/// Names of which a value of this name is the gradient. A letter before a name says it of what the step returns alone.
 std::vector<std::string_view> gradient_of(std::string_view name, bool is_result) {
   constexpr std::array<std::string_view, 4> kBehind = {"_grad", ".grad", "_gradient", ".gradient"};
   constexpr std::array<std::string_view, 4> kFront = {"grad_", "grad.", "d_", "d"};

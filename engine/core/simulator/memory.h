@@ -177,7 +177,7 @@ class DataflowMemory : public NoObserver {
     return freed;
   }
 
-  /// Where a view reads what it writes over.
+  /// The edge by which a view reads what it writes over.
   [[nodiscard]] std::uint32_t kept_edge(Index view) const {
     std::uint32_t i = plan_.input_begin[view];
     while (!plan_.keeps(view, plan_.input_edges[i])) ++i;

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-/// What `call` returns. Whatever it throws beside Error and std::bad_alloc becomes
+/// Returns what `call` does. All that it throws beside Error and std::bad_alloc becomes
 /// Error(invalid_argument), which begins with `whom`, such as "policy 'heft'".
 template <typename Call>
 auto call_plugin(const std::string& whom, Call call) {

@@ -15,7 +15,7 @@ namespace {
 /// A link's bandwidth, latency, whether it is parallel, and what its receiver pays.
 using LinkFigures = std::tuple<double, double, bool, std::optional<double>>;
 
-/// What tells an idle device from others.
+/// All that tells an idle device from others.
 struct Signature {
   std::int32_t device_class = 0;
   std::int64_t memory_bytes = 0;

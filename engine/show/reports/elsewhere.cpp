@@ -28,7 +28,7 @@ constexpr double kAsLong = 1 + 1e-9;
 /// The part of a change from which on it is a reason for it.
 constexpr double kReasonShare = 0.1;
 
-/// How long `ops` keep the device busy.
+/// The time that `ops` keep the device busy.
 double ops_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
   double us = 0;
   for (const OpId op : ops) us += busy_us(problem, op, problem.cluster().kind_of(device));

@@ -15,7 +15,7 @@ namespace berth::reports {
 [[nodiscard]] std::string refusal(const Problem& problem, const std::vector<OpId>& ops,
                                   DeviceId device);
 
-/// What a step costs.
+/// The costs of a step.
 struct Worth {
   double objective_us = 0;
   std::int64_t lacking_bytes = 0;  ///< by all devices together; above 0: it does not fit
@@ -32,7 +32,7 @@ struct Elsewhere {
   [[nodiscard]] bool possible() const { return refused.empty(); }
 };
 
-/// What keeps `ops` on their device by what every other device would cost. `now`: the step as it
+/// The reason that keeps `ops` on their device, by what every other device would cost. `now`: the step as it
 /// is. Empty where only simulations of the step with them elsewhere can tell; `where` is then
 /// the device to ask about: the best of those that compute them no more slowly, else the best.
 [[nodiscard]] std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops,

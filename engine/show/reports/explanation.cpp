@@ -103,7 +103,7 @@ std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path) {
   for (const Stretch& stretch : path) {
     if (stretch.transfer >= 0) transfers.push_back(stretch);
   }
-  // What a transfer waited for is on the path before it.
+  // A transfer's wait is on the path before it.
   std::stable_sort(transfers.begin(), transfers.end(), [](const Stretch& a, const Stretch& b) {
     return a.end_us - a.start_us > b.end_us - b.start_us;
   });

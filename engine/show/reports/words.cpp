@@ -226,7 +226,7 @@ bool guesses_work(const Problem& problem) {
   return false;
 }
 
-/// What a reached bound says of placements.
+/// A reached bound's word on placements.
 std::string_view reached_text(const Problem& problem) {
   if (!knows_sizes(problem.graph())) return "reached, where tensors without a size are empty";
   if (guesses_work(problem))
