@@ -66,7 +66,8 @@ std::string path_text(const Outcome& outcome, const std::vector<Stretch>& path) 
   const auto flush = [&] {
     if (skipped == 0) return;
     table.add_row({format_us(skipped_from_us), format_us(skipped_us),
-                   fmt::format("{} shorter stretches", format_count(static_cast<int>(skipped)))});
+                   fmt::format("{} shorter stretch{}", format_count(static_cast<int>(skipped)),
+                               skipped == 1 ? "" : "es")});
     skipped = 0;
     skipped_us = 0;
   };
