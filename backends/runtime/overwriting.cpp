@@ -66,18 +66,12 @@ Write binary(const KernelRequest& request) {
   };
 }
 
-Write elu(const KernelRequest& request) {
+/// A function of a tensor and the attribute alpha, 1 where it is not stated.
+template <auto function>
+Write with_alpha(const KernelRequest& request) {
   const double alpha = float_attribute(request.instruction, "alpha", 1);
   return [alpha](Inputs, Tensor y) {
-    at::elu_(y, alpha);
-    return true;
-  };
-}
-
-Write celu(const KernelRequest& request) {
-  const double alpha = float_attribute(request.instruction, "alpha", 1);
-  return [alpha](Inputs, Tensor y) {
-    at::celu_(y, alpha);
+    function(y, alpha);
     return true;
   };
 }
@@ -105,14 +99,6 @@ Write leaky_relu(const KernelRequest& request) {
   const double alpha = float_attribute(request.instruction, "alpha", is_onnx ? 0.01 : 0.2);
   return [alpha](Inputs, Tensor y) {
     at::leaky_relu_(y, alpha);
-    return true;
-  };
-}
-
-Write thresholded_relu(const KernelRequest& request) {
-  const double alpha = float_attribute(request.instruction, "alpha", 1);
-  return [alpha](Inputs, Tensor y) {
-    at::threshold_(y, alpha, 0);
     return true;
   };
 }
@@ -188,11 +174,11 @@ constexpr Row kRows[] = {
     {"AddV2", BERTH_BINARY(add_out)},
     {"BiasAdd", bias_add},
     {"Ceil", BERTH_UNARY(ceil_)},
-    {"Celu", celu},
+    {"Celu", with_alpha<[](Tensor& y, double alpha) { at::celu_(y, alpha); }>},
     {"Clip", clip},
     {"Cos", BERTH_UNARY(cos_)},
     {"Div", BERTH_BINARY(div_out)},
-    {"Elu", elu},
+    {"Elu", with_alpha<[](Tensor& y, double alpha) { at::elu_(y, alpha); }>},
     {"Erf", pointwise_over<Kind::erf>},
     {"Exp", BERTH_UNARY(exp_)},
     {"Expm1", BERTH_UNARY(expm1_)},
@@ -227,7 +213,7 @@ constexpr Row kRows[] = {
      }>},
     {"Sub", BERTH_BINARY(sub_out)},
     {"Tanh", BERTH_UNARY(tanh_)},
-    {"ThresholdedRelu", thresholded_relu},
+    {"ThresholdedRelu", with_alpha<[](Tensor& y, double alpha) { at::threshold_(y, alpha, 0); }>},
 };
 
 #undef BERTH_UNARY

@@ -28,13 +28,6 @@ constexpr double kAsLong = 1 + 1e-9;
 /// The part of a change from which on it is a reason for it.
 constexpr double kReasonShare = 0.1;
 
-/// The time that `ops` keep the device busy.
-double ops_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
-  double us = 0;
-  for (const OpId op : ops) us += busy_us(problem, op, problem.cluster().kind_of(device));
-  return us;
-}
-
 std::vector<Device> devices_of(const Cluster& cluster) {
   std::vector<Device> devices;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {

@@ -87,17 +87,14 @@ class Idle {
   /// op was ready to its start.
   [[nodiscard]] bool beside(OpId op, const Groups& classes) const {
     const auto ops = classes.members(classes.of(op));
-    const auto ops_us = [&](DeviceId device) {
-      double us = 0;
-      for (const OpId each : ops) us += busy_us(problem_, each, problem_.cluster().kind_of(device));
-      return us;
-    };
     const double from_us = ready_us(op), to_us = outcome_.trace.op_start_us[at(op)];
     for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
       if (device == device_of(op) || !is_idle(device, from_us, to_us)) continue;
       const bool allowed = std::all_of(ops.begin(), ops.end(),
                                        [&](OpId each) { return problem_.allowed(each, device); });
-      if (allowed && ops_us(device) <= ops_us(device_of(op))) return true;
+      if (allowed && ops_us(problem_, ops, device) <= ops_us(problem_, ops, device_of(op))) {
+        return true;
+      }
     }
     return false;
   }
@@ -298,9 +295,8 @@ std::string advice_text(const Outcome& outcome) {
       return "Sizes that are not known may change all of this: give them first.";
     }
     if (guesses_work(*outcome.problem)) {
-      return "Work that is not known may change all of this: measure the model (profile), or state "
-             "the "
-             "ops' work (--op-rules).";
+      return "Work that is not known may change all of this: measure the model (profile), or "
+             "state the ops' work (--op-rules).";
     }
     return cat(outcome.problem->constraints() == nullptr ? "Only" : "Under these constraints only",
                " another machine or cheaper ops would be faster",
