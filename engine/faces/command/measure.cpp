@@ -161,9 +161,7 @@ Measured measure_stored(CommandRun& run, const Settings& settings, const Measure
   Evaluation& evaluation = measured.outcome.evaluation;
   evaluation.objective_us = evaluation.runtime_us = measured.measurement.mean_us;
   evaluation.peak_bytes = measured.measurement.peak_bytes;
-  for (const DeviceUsage& device : measured.outcome.trace.devices) {
-    evaluation.busy_us.push_back(device.busy_us);
-  }
+  evaluation.busy_us = measured.measurement.step.busy_us;
   return measured;
 }
 

@@ -174,10 +174,7 @@ class Searches {
     Measurement measured = berth::measure(*task_.session, outcome.placement, options);
     outcome.trace = std::move(measured.step.trace);
     // Busy times and the picture are of one and the same step.
-    outcome.evaluation.busy_us.clear();
-    for (const DeviceUsage& device : outcome.trace.devices) {
-      outcome.evaluation.busy_us.push_back(device.busy_us);
-    }
+    outcome.evaluation.busy_us = std::move(measured.step.busy_us);
     constexpr double kUnlike = 0.1;
     const double figure_us = outcome.evaluation.runtime_us;
     if (std::abs(outcome.trace.runtime_us - figure_us) > kUnlike * figure_us) {
