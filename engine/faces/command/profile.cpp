@@ -83,7 +83,9 @@ bool find_kept(Profiled& profiled, const ProfileCache& cache) {
   return false;
 }
 
-ProfileFiles measure_profile(const ProfileChoices& options, const Execution& execution) {
+/// Keeps it in `cache`, unless it was stopped: who asks again wants the steps that it lacks.
+ProfileFiles measure_profile(const ProfileChoices& options, const Execution& execution,
+                             const ProfileCache& cache) {
   const MeasureOptions& repeats = options.repeats.options;
   SessionOptions session_options;
   session_options.seed = repeats.seed;
@@ -99,8 +101,10 @@ ProfileFiles measure_profile(const ProfileChoices& options, const Execution& exe
   const Profile profile = berth::profile(*execution.backend, *session, profile_options);
   Json notes = execution.backend->notes();
   for (const std::string& note : profile.notes) notes.push_back(note);
-  return {costs_json(*execution.program->graph, *profile.costs, *profile.cluster),
-          cluster_json(*profile.cluster), notes.dump()};
+  ProfileFiles files = {costs_json(*execution.program->graph, *profile.costs, *profile.cluster),
+                        cluster_json(*profile.cluster), notes.dump()};
+  if (!profile.stopped) cache.keep(files);
+  return files;
 }
 
 Profiled make_profile(Engine& engine, const ProfileChoices& options, const Settings& settings) {
@@ -112,9 +116,8 @@ Profiled make_profile(Engine& engine, const ProfileChoices& options, const Setti
                            fmt::format("{} {} {}", repeats.warm_up, repeats.repeats, repeats.seed));
   profiled.cached = !options.fresh && find_kept(profiled, cache);
   if (!profiled.cached) {
-    ProfileFiles files = measure_profile(options, execution);
+    ProfileFiles files = measure_profile(options, execution, cache);
     log_notes(files);
-    cache.keep(files);
     parse(profiled, std::move(files), "the profile's costs", "the profile's cluster");
   }
   return profiled;

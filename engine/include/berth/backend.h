@@ -186,12 +186,15 @@ struct Profile {
   };
   std::vector<LinkSample> link_samples;
   std::vector<std::string> notes;  ///< as Measurement::notes: other programs, a slowed processor
+  bool stopped = false;            ///< whether fewer steps count than were asked for
 };
 
-/// Measures every op on one device of each kind (the median of the steps that count, without
-/// outliers), its workspace, the overhead per op of each device, and every link. A link's bandwidth
-/// and latency are the best line through the medians of its samples by size. Throws what
-/// Session::run throws: a device that cannot hold the whole program cannot be profiled with it.
+/// Measures every op on one device of each kind (the median of the steps that count, without outliers, or
+/// their lowest decile where other programs kept the cores busy), its workspace, the overhead per op of each
+/// device, and every link. A link's bandwidth and latency are the best line through what its samples tell by
+/// size. Throws what Session::run throws: a device that cannot hold the whole program cannot be profiled with
+/// it. Stopped when three steps or more count on each kind, it gives the figures of these, with a note, and
+/// takes few samples of each link.
 [[nodiscard]] BERTH_EXPORT Profile profile(Backend& backend, Session& session,
                                            const ProfileOptions& options = {});
 

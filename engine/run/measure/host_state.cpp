@@ -20,6 +20,9 @@ namespace {
 constexpr double kShortest_s = 0.3;
 /// The share of the cores' time that other programs take on any idle machine.
 constexpr double kQuiet = 0.05;
+/// Shares of the cores' time that others take, and that all take, where a step waits for its core.
+constexpr double kOthers = 0.2;
+constexpr double kFull = 0.9;
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -85,17 +88,24 @@ HostState read_host_state(const std::filesystem::path& root) {
   return state;
 }
 
+double others_share(const HostState& before, const HostState& after) {
+  const double wall_s = after.wall_s - before.wall_s;
+  if (wall_s < kShortest_s || after.cores == 0 || after.busy_s <= before.busy_s) return 0;
+  const double others_s = after.busy_s - before.busy_s - (after.own_s - before.own_s);
+  return std::max(0.0, others_s / (wall_s * after.cores));
+}
+
+bool contended(const HostState& before, const HostState& after) {
+  if (others_share(before, after) < kOthers) return false;
+  return after.busy_s - before.busy_s >= kFull * (after.wall_s - before.wall_s) * after.cores;
+}
+
 std::vector<std::string> disturbances(const HostState& before, const HostState& after) {
   std::vector<std::string> found;
-  const double wall_s = after.wall_s - before.wall_s;
-  if (wall_s >= kShortest_s && after.cores > 0 && after.busy_s > before.busy_s) {
-    const double others_s = after.busy_s - before.busy_s - (after.own_s - before.own_s);
-    const double share = others_s / (wall_s * after.cores);
-    if (share > kQuiet) {
-      found.push_back(cat("other programs used ", std::lround(100 * share), " % of ", after.cores,
-                          after.cores == 1 ? " core" : " cores",
-                          " while steps were measured; measure again on a quiet machine"));
-    }
+  if (const double share = others_share(before, after); share > kQuiet) {
+    found.push_back(cat("other programs used ", std::lround(100 * share), " % of ", after.cores,
+                        after.cores == 1 ? " core" : " cores",
+                        " while steps were measured; measure again on a quiet machine"));
   }
   if (const std::int64_t times = after.held_back - before.held_back; times > 0) {
     found.push_back(cat("a processor limit stopped the steps ", times,

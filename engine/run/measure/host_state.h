@@ -21,6 +21,14 @@ struct HostState {
 /// `root` holds `proc` and `sys`; "/" except in tests. Never throws: what cannot be read is 0.
 [[nodiscard]] HostState read_host_state(const std::filesystem::path& root = "/");
 
+/// The share of the cores' time that other programs took between two states; 0 where that is not known, or
+/// where the time was too short to tell.
+[[nodiscard]] double others_share(const HostState& before, const HostState& after);
+
+/// Whether other programs competed for the cores between two states: they took a fifth or more, and little
+/// was left. Then most samples of an op are longer than the op.
+[[nodiscard]] bool contended(const HostState& before, const HostState& after);
+
 /// Disturbances of a measurement between two states, in words for a user; empty where there are none.
 [[nodiscard]] std::vector<std::string> disturbances(const HostState& before,
                                                     const HostState& after);

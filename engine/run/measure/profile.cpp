@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "berth/backend.h"
@@ -14,6 +15,8 @@ namespace berth {
 namespace {
 
 constexpr int kLinkSamples = 25;
+/// Fewer steps or transfers have no median to speak of.
+constexpr std::size_t kFewest = 3;
 /// Sent at once, where the receiver copies: what one more of them takes is the receiver's.
 constexpr int kAtOnce = 17;
 constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
@@ -24,7 +27,14 @@ struct KindProfile {
   std::vector<double> op_us;
   std::vector<std::int64_t> workspace_bytes;
   double overhead_us = 0;
+  int steps = 0;  ///< that count
+  bool contended = false;
 };
+
+/// The time that `samples` tell.
+double typical_us(std::vector<double> samples, bool contended) {
+  return contended ? low_decile(std::move(samples)) : robust_median(std::move(samples));
+}
 
 /// Runs `steps`, and as many more as a core needs to reach its clock rate: the steps of a small
 /// model are over before that.
@@ -33,6 +43,17 @@ void warm_up(Session& session, const Placement& placement, const StepOptions& st
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < steps || std::chrono::steady_clock::now() - begin < kAtLeast; ++i) {
     static_cast<void>(session.run(placement, step));
+  }
+}
+
+/// Null where whoever stops the profile has `counted` steps already, enough for figures.
+std::optional<StepResult> next_step(Session& session, const Placement& placement,
+                                    const StepOptions& step, std::size_t counted) {
+  try {
+    return session.run(placement, step);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || counted < kFewest) throw;
+    return std::nullopt;
   }
 }
 
@@ -49,48 +70,51 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   KindProfile found;
   found.workspace_bytes.resize(ops, 0);
   warm_up(session, placement, step, options.warm_up);
+  const HostState before = read_host_state();
   for (int i = 0; i < options.repeats; ++i) {
-    const StepResult result = session.run(placement, step);
+    const std::optional<StepResult> result = next_step(session, placement, step, gaps_us.size());
+    if (!result) break;
     double ops_us = 0;
     for (std::size_t op = 0; op < ops; ++op) {
-      samples[op].push_back(result.trace.op_end_us[op] - result.trace.op_start_us[op]);
+      samples[op].push_back(result->trace.op_end_us[op] - result->trace.op_start_us[op]);
       ops_us += samples[op].back();
-      found.workspace_bytes[op] = std::max(found.workspace_bytes[op], result.workspace_bytes[op]);
+      found.workspace_bytes[op] = std::max(found.workspace_bytes[op], result->workspace_bytes[op]);
     }
-    gaps_us.push_back(result.runtime_us - ops_us);
+    gaps_us.push_back(result->runtime_us - ops_us);
   }
+  found.steps = static_cast<int>(gaps_us.size());
+  found.contended = contended(before, read_host_state());
   double costly = 0;
   for (std::vector<double>& of_op : samples) {
-    found.op_us.push_back(robust_median(std::move(of_op)));
+    found.op_us.push_back(typical_us(std::move(of_op), found.contended));
     if (found.op_us.back() > 0) ++costly;
   }
   // Time of the step beyond its ops, so that a step on this device alone is simulated as it was
   // measured.
   if (costly > 0) {
-    found.overhead_us = std::max(0.0, robust_median(std::move(gaps_us))) / costly;
+    found.overhead_us = std::max(0.0, typical_us(std::move(gaps_us), found.contended)) / costly;
   }
   return found;
 }
 
-/// The time of `count` transfers at once.
+/// The time of `count` transfers at once. Takes as few as have a median where the profile is stopped: the ops
+/// were measured by then, and the links take a second of their minutes.
 double measured_us(Backend& backend, DeviceId src, DeviceId dst, std::int64_t bytes, int count,
-                   const ProfileOptions& options) {
+                   const ProfileOptions& options, bool contended) {
   std::vector<double> samples;
   static_cast<void>(backend.transfers_us(src, dst, bytes, count));  // the first one warms up
   for (int i = 0; i < kLinkSamples; ++i) {
-    if (options.should_stop && options.should_stop()) {
-      throw Error(ErrorCode::cancelled, "profiling was stopped; nothing was measured");
-    }
+    if (samples.size() >= kFewest && options.should_stop && options.should_stop()) break;
     samples.push_back(backend.transfers_us(src, dst, bytes, count));
   }
-  return std::max(1e-3, robust_median(std::move(samples)));
+  return std::max(1e-3, typical_us(std::move(samples), contended));
 }
 
 LinkSpec profile_link(Backend& backend, const Cluster& cluster, DeviceId src, DeviceId dst,
-                      const ProfileOptions& options, Profile& profile) {
+                      const ProfileOptions& options, bool contended, Profile& profile) {
   std::vector<Point> points;
   for (const std::int64_t bytes : kLinkBytes) {
-    const double us = measured_us(backend, src, dst, bytes, 1, options);
+    const double us = measured_us(backend, src, dst, bytes, 1, options, contended);
     profile.link_samples.push_back({src, dst, bytes, us});
     points.push_back({static_cast<double>(bytes), us});
   }
@@ -104,7 +128,8 @@ LinkSpec profile_link(Backend& backend, const Cluster& cluster, DeviceId src, De
       told ? line.bandwidth_bytes_per_s : cluster.route(src, dst).bandwidth_bytes_per_s;
   link.latency_us = line.latency_us;
   if (cluster.route(src, dst).receiver_us) {
-    const double all_us = measured_us(backend, src, dst, kLinkBytes[0], kAtOnce, options);
+    const double all_us =
+        measured_us(backend, src, dst, kLinkBytes[0], kAtOnce, options, contended);
     const double each_us = (all_us - points.front().us) / (kAtOnce - 1);
     link.receiver_us = std::clamp(each_us, 0.0, line.latency_us);
     link.latency_us -= *link.receiver_us;
@@ -113,7 +138,8 @@ LinkSpec profile_link(Backend& backend, const Cluster& cluster, DeviceId src, De
 }
 
 std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
-                                    const ProfileOptions& options, Profile& profile) {
+                                    const ProfileOptions& options, bool contended,
+                                    Profile& profile) {
   std::vector<LinkSpec> links;
   for (DeviceId src = 0; src < cluster.device_count(); ++src) {
     for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
@@ -121,7 +147,7 @@ std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
       if (options.progress) {
         options.progress(cat("link ", cluster.device(src).name, " to ", cluster.device(dst).name));
       }
-      links.push_back(profile_link(backend, cluster, src, dst, options, profile));
+      links.push_back(profile_link(backend, cluster, src, dst, options, contended, profile));
     }
   }
   return links;
@@ -141,6 +167,7 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
   std::vector<std::vector<double>> us;
   std::vector<std::int64_t> workspace_bytes;
   std::vector<double> overhead_us;
+  bool contended = false;
   for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
     DeviceId device = 0;
     while (cluster->kind_of(device) != kind) ++device;
@@ -148,12 +175,22 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
     KindProfile found = profile_device(session, device, options);
     us.push_back(std::move(found.op_us));
     overhead_us.push_back(found.overhead_us);
+    contended |= found.contended;
+    if (found.steps < options.repeats) {
+      profile.stopped = true;
+      profile.notes.push_back(cat("stopped after ", found.steps, " of ", options.repeats,
+                                  " steps on ", cluster->device(device).name));
+    }
     workspace_bytes.resize(found.workspace_bytes.size(), 0);
     for (std::size_t op = 0; op < workspace_bytes.size(); ++op) {
       workspace_bytes[op] = std::max(workspace_bytes[op], found.workspace_bytes[op]);
     }
   }
-  const std::vector<LinkSpec> links = profile_links(backend, *cluster, options, profile);
+  const std::vector<LinkSpec> links = profile_links(backend, *cluster, options, contended, profile);
+  if (!links.empty() && options.should_stop && options.should_stop()) {
+    profile.stopped = true;
+    profile.notes.push_back("stopped before every link was measured often");
+  }
   std::vector<Device> devices;
   for (DeviceId d = 0; d < cluster->device_count(); ++d) {
     devices.push_back(cluster->device(d));
@@ -164,7 +201,13 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
   profile.costs =
       std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
                                     cat("profile of ", cluster->name()), session.joined());
-  profile.notes = disturbances(before, read_host_state());
+  for (std::string& note : disturbances(before, read_host_state())) {
+    profile.notes.push_back(std::move(note));
+  }
+  if (contended) {
+    profile.notes.push_back(
+        "the least times of ops and links count, since most waited for other programs");
+  }
   return profile;
 }
 

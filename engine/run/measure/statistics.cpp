@@ -1,5 +1,6 @@
 #include "measure/statistics.h"
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <utility>
@@ -17,6 +18,12 @@ double robust_median(std::vector<double> samples) {
   const double limit = kWidth * kScale * median(distances);
   std::erase_if(samples, [&](double sample) { return std::abs(sample - centre) > limit; });
   return median(std::move(samples));
+}
+
+double low_decile(std::vector<double> samples) {
+  const auto nth = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 10);
+  std::nth_element(samples.begin(), nth, samples.end());
+  return *nth;
 }
 
 double half_interval(double deviation, std::size_t count) {

@@ -11,6 +11,10 @@ namespace berth {
 /// Samples further away were disturbed from outside. `samples` must not be empty.
 [[nodiscard]] double robust_median(std::vector<double> samples);
 
+/// The sample that a tenth of them is below: what is measured takes that long where most of them waited for
+/// another program. `samples` must not be empty.
+[[nodiscard]] double low_decile(std::vector<double> samples);
+
 /// Half of the 95 % confidence interval of the mean of `count` >= 2 samples that deviate by
 /// `deviation` (n - 1), by Student's t.
 [[nodiscard]] double half_interval(double deviation, std::size_t count);

@@ -9,6 +9,7 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "measure/host_state.h"
+#include "measure/statistics.h"
 #include "scripted.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
@@ -210,11 +211,21 @@ TEST_CASE("measure: whose time the cores spent is read from the machine") {
   CHECK(disturbances(before, after) ==
         std::vector<std::string>{"other programs used 40 % of 1 core while steps were measured; "
                                  "measure again on a quiet machine"});
+  CHECK(others_share(before, after) == doctest::Approx(0.4));
+  CHECK_FALSE(contended(before, after));  // a fifth of the time nobody wanted the core
+  after.wall_s = 2.1;
+  CHECK(contended(before, after));
   after.own_s = 1.95;
+  CHECK_FALSE(contended(before, after));
   CHECK(disturbances(before, after).empty());
   after.held_back = 4;
   after.hot_slowdowns = 3;
   CHECK(disturbances(before, after).size() == 2);
+}
+
+TEST_CASE("measure: where most samples waited, a low one of them tells") {
+  CHECK(low_decile({14, 15, 2.9, 19, 16, 2.8, 14, 17, 18, 15}) == 2.9);
+  CHECK(low_decile({3, 1, 2}) == 1);
 }
 
 TEST_CASE("measure: a machine that tells nothing has no disturbances") {

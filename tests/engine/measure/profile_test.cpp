@@ -1,6 +1,9 @@
 // What a profile says of a backend whose times are known.
+#include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "berth/simulator.h"
@@ -92,6 +95,40 @@ TEST_CASE("profile: a step that was disturbed does not count") {
   CHECK(found.costs->workspace_bytes(2) == 8);
 }
 
+TEST_CASE("profile: whoever stops it has the figures of three steps or more, and of the links") {
+  for (const int steps : {2, 3, 7}) {
+    CAPTURE(steps);
+    int transfers = 0;
+    ScriptedBackend backend(scripted_cluster({2}),
+                            [&](DeviceId, DeviceId, std::int64_t bytes, int) {
+                              ++transfers;
+                              return 5 + static_cast<double>(bytes) / 1000;
+                            });
+    ScriptedSession session(chain_program(),
+                            [i = 0, steps](const Placement&, const StepOptions&) mutable {
+                              // One step is long enough for warming up.
+                              if (i == 0)
+                                std::this_thread::sleep_for(std::chrono::milliseconds(60));
+                              if (i++ > steps) throw Error(ErrorCode::cancelled, "stopped");
+                              return step_of({10, 20, 30}, 1);
+                            });
+    const ProfileOptions options{
+        .warm_up = 1, .repeats = 10, .seed = 0, .should_stop = [] { return true; }, .progress = {}};
+    if (steps < 3) {
+      expect_error(ErrorCode::cancelled, {"stopped"},
+                   [&] { static_cast<void>(profile(backend, session, options)); });
+      continue;
+    }
+    const Profile found = profile(backend, session, options);
+    CHECK(found.stopped);
+    CHECK(found.costs->op_us(1, 0) == 20);
+    CHECK(found.cluster->route(0, 1).bandwidth_bytes_per_s == doctest::Approx(1e9));
+    CHECK(transfers <= 2 * 8 * 4);  // of 416: two links, eight sizes, one that warms up and three
+    const std::string note = "stopped after " + std::to_string(steps) + " of 10 steps on a:0";
+    CHECK(std::count(found.notes.begin(), found.notes.end(), note) == 1);
+  }
+}
+
 TEST_CASE("profile: bandwidth and latency are those of the link") {
   const double latency_us[] = {5, 40};
   const double bytes_per_us[] = {1000, 250};
@@ -150,22 +187,31 @@ TEST_CASE("profile: a link as fast as memory, and one whose time does not depend
   CHECK(found.cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(1e8));
 }
 
-TEST_CASE("profile: it is given up on request, also between links, and refuses too few steps") {
-  bool stop = false;
+TEST_CASE("profile: stopped between links it takes few samples of the others, and says so") {
+  int transfers = 0;
   ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId, DeviceId, std::int64_t, int) {
-    stop = true;
+    ++transfers;
     return 1.0;
   });
   ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
     return step_of({1, 1, 1}, 0);
   });
   ProfileOptions options{.warm_up = 0, .repeats = 3};
-  options.should_stop = [&] { return stop; };
-  expect_error(ErrorCode::cancelled, {"stopped"},
-               [&] { static_cast<void>(profile(backend, session, options)); });
-  options.repeats = 2;
+  options.should_stop = [&] { return transfers > 100; };
+  const Profile found = profile(backend, session, options);
+  CHECK(found.stopped);
+  CHECK(transfers < 100 + 2 * 8 * 4);
+  const std::string note = "stopped before every link was measured often";
+  CHECK(std::count(found.notes.begin(), found.notes.end(), note) == 1);
+}
+
+TEST_CASE("profile: too few steps are refused") {
+  ScriptedBackend backend(scripted_cluster({1}), free_transfer);
+  ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
+    return step_of({1, 1, 1}, 0);
+  });
   expect_error(ErrorCode::invalid_argument, {"at least 0 and 3"},
-               [&] { static_cast<void>(profile(backend, session, options)); });
+               [&] { static_cast<void>(profile(backend, session, {.warm_up = 0, .repeats = 2})); });
 }
 
 TEST_CASE("profile: it predicts the step of every placement on a machine whose times are known") {
