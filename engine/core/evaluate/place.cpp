@@ -17,6 +17,7 @@
 #include "berth/policy.h"
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
+#include "evaluate/measured_again.h"
 #include "evaluate/needed_bound.h"
 #include "evaluate/overrun.h"
 #include "support/enum_name.h"
@@ -271,71 +272,6 @@ void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answe
   }
 }
 
-/// Odd, so that one of them is the median. All above the true median, or all below, are 2 in 2^7: the
-/// range holds it with 98 % certainty, whatever the distribution.
-constexpr std::size_t kMeasuredAgain = 7;
-
-/// A placement that is measured again, and where its figure stands.
-struct Remeasured {
-  const Placement* placement;
-  Evaluation* evaluation;
-};
-
-/// A search calls best what was lucky: runtimes of one placement differ by up to a factor of two on
-/// a busy machine. What it found, and what it is compared with, are measured again in turn, so that what
-/// slows the machine down meets all; the medians count. The first is the answer. Whoever stops it has the figures that
-/// there are. Returns a note.
-std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all,
-                          const std::function<bool()>& should_stop) {
-  std::vector<std::vector<Evaluation>> seen(all.size());
-  const auto first_alike = [&](std::size_t i) {
-    std::size_t first = 0;
-    while (*all[first].placement != *all[i].placement) ++first;
-    return first;
-  };
-  std::size_t runs = 0;
-  for (; runs < kMeasuredAgain && !should_stop(); ++runs) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (first_alike(i) == i) seen[i].push_back(evaluator.evaluate(*all[i].placement));
-    }
-    if (seen.front().back().feasible) continue;
-    *all.front().evaluation = std::move(seen.front().back());
-    return {};
-  }
-  if (runs == 0)
-    return "figures were measured once, since the search was stopped: let it end for medians";
-  for (std::vector<Evaluation>& of : seen) {
-    std::sort(of.begin(), of.end(), [](const Evaluation& a, const Evaluation& b) {
-      return a.objective_us < b.objective_us;
-    });
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    *all[i].evaluation = seen[first_alike(i)][runs / 2];
-  }
-  return cat("measured ", runs, runs == 1 ? " time" : " times", " more, ",
-             seen.front().front().objective_us, " to ", seen.front().back().objective_us,
-             " us; the median is given",
-             runs == kMeasuredAgain ? ", and this range holds the true one with 98 % certainty"
-                                    : ", of fewer than usual, since it was stopped");
-}
-
-/// The figures of a result anew, with a note.
-void measure_again(Evaluator& evaluator, PlaceResult& result,
-                   const std::function<bool()>& should_stop) {
-  std::vector<Remeasured> again = {{&result.placement, &result.evaluation}};
-  if (!result.best_single.placement.empty()) {
-    again.push_back({&result.best_single.placement, &result.best_single.evaluation});
-  }
-  if (result.learned) {
-    again.push_back({&result.learned->best, &result.learned->best_evaluation});
-    if (!result.learned->own.empty() && result.learned->own_evaluation.feasible) {
-      again.push_back({&result.learned->own, &result.learned->own_evaluation});
-    }
-  }
-  std::string note = measure_again(evaluator, again, should_stop);
-  if (!note.empty()) result.notes.push_back(std::move(note));
-}
-
 /// The figures of a policy that learns, beside those of its answer.
 LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const PlaceResult& result) {
   // Episodes start and end where rules that no mask of one step can hold may be broken, such as two
@@ -419,7 +355,9 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   check_starts(evaluator.problem(), context.initial);
 
   PlaceResult result;
-  PolicyAnswer answer = answer_of(policy, evaluator, context, *call, result);
+  Finalists finalists(evaluator);
+  Evaluator& asked_by_policy = evaluator.measures() ? finalists : evaluator;
+  PolicyAnswer answer = answer_of(policy, asked_by_policy, context, *call, result);
   const std::function<bool()> cancelled = caller_stop(asked, call);
   judge(policy, evaluator, answer, effort, bound_stop(cancelled, budget_s), result);
   call->callbacks.rethrow();
@@ -430,8 +368,8 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   if (answer.learned) {
     result.learned = figures_of(evaluator, std::move(*answer.learned), result);
   }
-  if (evaluator.measures() && result.evaluation.feasible) {
-    measure_again(evaluator, result, cancelled);
+  if (evaluator.measures()) {
+    measure_again(evaluator, finalists.best(), cancelled, result);
     call->callbacks.rethrow();
   }
   if (result.learned) {
