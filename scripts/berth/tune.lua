@@ -18,6 +18,7 @@ local berth = require "berth"
 local beliefs = require "berth.tune.beliefs"
 local known = require "berth.known"
 local measured = require "berth.tune.measured"
+local ranking = require "berth.train.ranking"
 local statistics = require "berth.statistics"
 
 local tune = {}
@@ -26,11 +27,19 @@ tune.DEFAULTS = {
   measurements = 25,  -- placements to measure
   batch = 1,          -- how many at a time, for evaluators that measure several at once
   moves = 2000,       -- of `auto`, which finds each placement
+  again = 3,          -- how often the best few are measured again in turn before one of them answers; 0 = the answer is
+                      -- the best of what was measured
   seed = 0,
 }
 
 -- Draws from the posterior, for intervals; and how often a placement is drawn anew that was measured before.
 local ENSEMBLE, TRIES = 32, 3
+-- Placements that are measured again, besides the reference.
+local FINALISTS = 3
+-- So many failures of the hardware in a row end the search.
+local FAILURES = 3
+-- Random moves away from placements that failed before none is proposed.
+local STEPS = 20
 
 -- Proposing and learning -----------------------------------------------------------------------
 
@@ -39,18 +48,45 @@ Tuning.__index = Tuning
 
 local function key_of(placement) return table.concat(placement, ",") end
 
--- A placement that is good under these values of the beliefs.
-function Tuning:placed(values, seed)
-  local initial = self.best and { self.best.placement } or self.given.initial
-  return (berth.policy("auto", { moves = self.options.moves }):place(self.beliefs:posed(values), { seed = seed,
-    initial = initial }))
+function Tuning:should_stop()
+  -- Ctrl-C ends it in any case.
+  return berth.should_stop() or self.given.should_stop ~= nil and self.given.should_stop()
 end
 
--- The placement to measure next; `also` are keys of those that are measured beside it.
+-- A placement that is good under these values of the beliefs; nil where an interrupt came before the search began.
+function Tuning:placed(values, seed)
+  local initial = self.best and { self.best.placement } or self.given.initial
+  local policy, problem = berth.policy("auto", { moves = self.options.moves }), self.beliefs:posed(values)
+  local fine, placement = pcall(policy.place, policy, problem, { seed = seed, initial = initial })
+  if fine then return placement end
+  if berth.should_stop() then return nil end
+  error(placement, 0)
+end
+
+-- Whether a placement failed more often than it ran: the hardware would only say so again.
+local function is_useless(seen) return seen ~= nil and seen.failures > #seen.evaluations end
+
+-- The placement, if it is worth a measurement, or one some random moves of a group away; nil where all of these failed, too.
+function Tuning:unless_useless(placement, also, random)
+  local problem, placed = self.given.problem, { unpack(placement) }
+  local groups, devices = problem:groups(), problem:cluster():device_count()
+  for _ = 0, STEPS do
+    local key = key_of(placed)
+    if not is_useless(self.seen[key]) and not also[key] then return placed end
+    local group, device = random:integer(groups:count()), random:integer(devices)
+    local moved = { unpack(placed) }
+    for _, op in ipairs(groups:members(group)) do moved[op] = device end
+    if pcall(problem.validate, problem, moved) then placed = moved end
+  end
+  return nil
+end
+
+-- The placement to measure next, nil where there is none; `also` are keys of those that are measured beside it.
 function Tuning:propose(number, also)
   local random = berth.random((self.options.seed * 8191 + number) % 2 ^ 53)
   local placement
   for try = 1, TRIES do
+    if #self.measured > 0 and self:should_stop() then return nil end
     local values
     if try == 1 and number % 2 == 1 then
       values = self.beliefs.values
@@ -58,29 +94,98 @@ function Tuning:propose(number, also)
       values = self.beliefs:draw(random, try == TRIES)
     end
     placement = self:placed(values, self.options.seed + number)
+    if not placement then return nil end
     local key = key_of(placement)
     if not self.seen[key] and not also[key] then break end
   end
-  also[key_of(placement)] = true
+  -- A placement that ran may be measured again: its median gets better.
+  if is_useless(self.seen[key_of(placement)]) then placement = self:unless_useless(placement, also, random) end
+  if placement then also[key_of(placement)] = true end
   return placement
+end
+
+-- Placements that ran, the least median first.
+function Tuning:ranked()
+  local ranked = {}
+  for _, seen in ipairs(self.order) do
+    if #seen.evaluations > 0 and not is_useless(seen) then ranked[#ranked + 1] = seen end
+  end
+  table.sort(ranked, function(a, b)
+    local a_us, b_us = a.evaluation.objective_us, b.evaluation.objective_us
+    if a_us ~= b_us then return a_us < b_us end
+    return a.number < b.number
+  end)
+  return ranked
 end
 
 function Tuning:take(each)
   self.measured[#self.measured + 1] = each
-  self.seen[key_of(each.placement)] = true
-  if not measured.usable(each.evaluation) then return end
-  if not self.best or each.evaluation.objective_us < self.best.evaluation.objective_us then self.best = each end
-  self.beliefs:learn(each.placement, each.evaluation)
+  local key = key_of(each.placement)
+  local seen = self.seen[key]
+  if not seen then
+    seen = { placement = each.placement, evaluations = {}, failures = 0, number = #self.order + 1 }
+    self.seen[key], self.order[seen.number] = seen, seen
+  end
+  if measured.usable(each.evaluation) then
+    table.insert(seen.evaluations, each.evaluation)
+    table.sort(seen.evaluations, function(a, b) return a.objective_us < b.objective_us end)
+    -- One that was measured once or twice more has its median, as no single figure is to be trusted.
+    seen.evaluation = seen.evaluations[math.floor((#seen.evaluations + 1) / 2)]
+    self.beliefs.memory:ran(each.placement)
+    self.beliefs:learn(each.placement, each.evaluation)
+  else
+    seen.failures = seen.failures + 1
+    if each.evaluation.feasible == false and not each.failure then self.beliefs.memory:overflowed(each.placement) end
+  end
+  self.best = self:ranked()[1]
 end
 
+-- What the hardware says of placements: an evaluation for each; a text where it failed. nil where a stop made it fail.
+function Tuning:evaluations_of(placements)
+  local evaluator = self.given.evaluator
+  local fine, found = pcall(evaluator.batch, evaluator, placements)
+  if fine then return found end
+  if self:should_stop() then return nil end
+  if #placements == 1 then return { tostring(found) } end
+  local evaluations = {}
+  for i, placement in ipairs(placements) do
+    local single = self:evaluations_of { placement }
+    if not single then return nil end
+    evaluations[i] = single[1]
+  end
+  return evaluations
+end
+
+-- Whether the search may go on.
 function Tuning:measure(placements, keep)
   local now, predicted = self.beliefs:posed(), {}
   for i, placement in ipairs(placements) do predicted[i] = now:evaluate(placement).objective_us end
-  for i, evaluation in ipairs(self.given.evaluator:batch(placements)) do
+  local evaluations = self:evaluations_of(placements)
+  if not evaluations then return false end
+  for i, evaluation in ipairs(evaluations) do
     local each = { placement = placements[i], evaluation = evaluation, predicted_us = predicted[i] }
+    if type(evaluation) == "string" then
+      each.failure, each.evaluation = evaluation, { objective_us = 0, feasible = false }
+      self.failure = evaluation
+    end
+    self.in_a_row = each.failure and self.in_a_row + 1 or 0
     keep(each)
     self:take(each)
+    self.seen[key_of(each.placement)].here = true
   end
+  return self.in_a_row < FAILURES
+end
+
+-- The best placement by what the best few take when they are measured again, in turn. A search calls best what was
+-- lucky, and what is not faster than the reference is not to be the answer.
+function Tuning:answer(finalists)
+  if self.options.again == 0 or #finalists < 2 or self:should_stop() then return self.best end
+  local placements = {}
+  for i, seen in ipairs(finalists) do placements[i] = seen.placement end
+  local fine, found = pcall(ranking.measure_again, self.given.evaluator, placements, nil, { runs = self.options.again,
+    should_stop = function() return self:should_stop() end })
+  if not fine or not measured.usable(found[1].evaluation) then return self.best end
+  return found[1]
 end
 
 local function read_given(given)
@@ -94,7 +199,7 @@ local function read_given(given)
   local options = {}
   for name, default in pairs(tune.DEFAULTS) do
     local value = given[name] == nil and default or given[name]
-    local least = name == "seed" and 0 or 1
+    local least = (name == "seed" or name == "again") and 0 or 1
     if type(value) ~= "number" or value % 1 ~= 0 or value < least then
       error(("tune: option '%s': a whole number from %d on expected, got %s"):format(name, least, tostring(value)), 3)
     end
@@ -122,56 +227,82 @@ local function errors_of(self)
   return statistics.median(assumed), #later > 0 and statistics.median(later) or nil
 end
 
--- Measures placements and learns costs from them.
---   ARGS    given  table: problem (berth.Problem with the assumed costs), evaluator (of the hardware: only the
---                  objective_us of its evaluations is needed, busy_us helps), of DEFAULTS; optional record (a file that a
---                  later call goes on from), initial (placements), reference (a placement that is measured first, besides
---                  the others), progress(best_us, text), should_stop()
---   RETURN  table: placement and evaluation of the best one measured; costs, cluster and problem, the most likely;
---           measured: array of { placement, evaluation, predicted_us }; factors: array of { type, kind, factor, low,
---           high, us }, how much longer ops take than assumed, by their time under the assumed costs, with the interval
---           of 80 %; assumed_error, predicted_error: medians of the relative errors of runtimes, under the assumed costs
---           and, for the later half, by what was known before each was measured; useless: how many measurements gave no
---           runtime, for the placement did not fit or the hardware said 0 or no number. nil where all did
-function tune.run(given)
-  local options = read_given(given)
-  local self = setmetatable({ given = given, options = options, beliefs = beliefs.new(given.problem, given.prior),
-    measured = {}, seen = {} }, Tuning)
-  local before, keep = measured.open(given.record, given.problem, { seed = options.seed })
-  for _, each in ipairs(before) do self:take(each) end
+-- Measures placements until there are enough, a stop, or nothing more to try.
+function Tuning:search(keep)
+  local options = self.options
   local function tell()
-    if given.progress and self.best then
-      given.progress(self.best.evaluation.objective_us, ("%d of %d measured"):format(#self.measured,
+    if self.given.progress and self.best then
+      self.given.progress(self.best.evaluation.objective_us, ("%d of %d measured"):format(#self.measured,
         options.measurements))
     end
   end
   tell()
-  local besides = given.reference and 1 or 0
-  if given.reference and not self.seen[key_of(given.reference)] then
-    self:measure({ given.reference }, keep)
+  local reference = self.given.reference
+  local besides, goes_on = reference and 1 or 0, true
+  if reference and not self.seen[key_of(reference)] then
+    goes_on = self:measure({ reference }, keep)
     tell()
   end
-  while #self.measured < options.measurements + besides do
-    -- Ctrl-C ends it in any case.
-    if #self.measured > 0 and (berth.should_stop() or given.should_stop and given.should_stop()) then break end
+  while goes_on and #self.measured < options.measurements + besides do
+    if #self.measured > 0 and self:should_stop() then break end
     local placements, also = {}, {}
     for i = 1, math.min(options.batch, options.measurements + besides - #self.measured) do
-      placements[i] = self:propose(#self.measured - besides + i, also)
+      local placement = self:propose(#self.measured - besides + i, also)
+      if not placement then break end
+      placements[i] = placement
     end
-    self:measure(placements, keep)
+    if #placements == 0 then break end
+    goes_on = self:measure(placements, keep)
     tell()
   end
-  if not self.best then return nil end
-  local useless = 0
+end
+
+-- Measures placements and learns costs from them.
+--   ARGS    given  table: problem (berth.Problem with the assumed costs), evaluator (of the hardware: only the
+--                  objective_us of its evaluations is needed, busy_us helps; an error that it raises is a failed
+--                  measurement), of DEFAULTS; optional record (a file that a later call goes on from), initial
+--                  (placements), reference (a placement that is measured first, besides the others),
+--                  progress(best_us, text), should_stop()
+--   RETURN  table: placement and evaluation of the best one, by the medians of what the best few and the reference took when
+--           they were measured again; costs, cluster and problem, the most likely, with the memory that devices are believed
+--           to have where placements did not fit; measured: array of { placement, evaluation, predicted_us, failure (what
+--           the hardware said where it raised an error) }, without the measurements again; finalists: array of { placement,
+--           evaluation, here (whether this call measured it) }, the best few of these, the best first, and the reference; factors: array of { type, kind, factor,
+--           low, high, us }, how much longer ops take than assumed, by their time under the assumed costs, with the interval
+--           of 80 %; assumed_error, predicted_error: medians of the relative errors of runtimes, under the assumed costs
+--           and, for the later half, by what was known before each was measured; useless: how many measurements gave no
+--           runtime, for the placement did not fit, the hardware failed, or said 0 or no number; failure: the last error of the
+--           hardware, if any. nil where all did. After three errors in a row the search ends; where none ran, with the
+--           last of them
+function tune.run(given)
+  local options = read_given(given)
+  local self = setmetatable({ given = given, options = options, beliefs = beliefs.new(given.problem, given.prior),
+    measured = {}, seen = {}, order = {}, in_a_row = 0 }, Tuning)
+  local before, keep = measured.open(given.record, given.problem, { seed = options.seed })
+  for _, each in ipairs(before) do self:take(each) end
+  self:search(keep)
+  if not self.best then
+    if self.in_a_row >= FAILURES then
+      error(("tune: the hardware failed %d times in a row, and no placement ran before: %s"):format(self.in_a_row,
+        self.failure), 0)
+    end
+    return nil
+  end
+  self.reference = given.reference and self.seen[key_of(given.reference)]
+  local ranked, useless, finalists = self:ranked(), 0, {}
   for _, each in ipairs(self.measured) do
     if not measured.usable(each.evaluation) then useless = useless + 1 end
   end
+  for i, seen in ipairs(ranked) do
+    if i <= FINALISTS or seen == self.reference then finalists[#finalists + 1] = seen end
+  end
+  local answer = self:answer(finalists)
   local costs, cluster = self.beliefs:figures()
   local assumed, predicted = errors_of(self)
-  return { placement = self.best.placement, evaluation = self.best.evaluation, costs = costs, cluster = cluster,
-    problem = given.problem:with(costs, cluster), measured = self.measured,
+  return { placement = answer.placement, evaluation = answer.evaluation, costs = costs, cluster = cluster,
+    problem = given.problem:with(costs, cluster), measured = self.measured, finalists = finalists,
     factors = self.beliefs:factors(berth.random(options.seed), ENSEMBLE), assumed_error = assumed,
-    predicted_error = predicted, useless = useless }
+    predicted_error = predicted, useless = useless, failure = self.failure }
 end
 
 -- The policy ---------------------------------------------------------------------------------------
@@ -183,6 +314,16 @@ local function note_of(found, single)
     text = text .. (", the learnt ones predicted the later half %.0f %% off"):format(100 * found.predicted_error)
   end
   return text
+end
+
+-- Shows the policy's evaluator finalists that only a record has: whoever runs the policy measures again what
+-- the policy asked for, and chooses among it.
+local function show_recorded(found, evaluator)
+  local placements = {}
+  for _, each in ipairs(found.finalists) do
+    if not each.here then placements[#placements + 1] = each.placement end
+  end
+  if evaluator:measures() and #placements > 0 then pcall(evaluator.batch, evaluator, placements) end
 end
 
 -- Registers the policy "tune".
@@ -204,14 +345,15 @@ function tune.register()
       -- Everything is compared with the runtime on one device, so that nothing slower than it may be the answer.
       local single = problem:single()
       local found = tune.run { problem = problem, evaluator = evaluator, measurements = options.measurements,
-        batch = options.batch, moves = options.moves, record = options.record, seed = context:seed(),
+        batch = options.batch, moves = options.moves, again = 0, record = options.record, seed = context:seed(),
         reference = single and single.placement, initial = context:initial(), should_stop = function() return context:should_stop() end,
         progress = function(best_us, text) context:progress(best_us, text) end }
       if not found then berth.infeasible("none of the placements that were measured fits") end
       context:note(note_of(found, single))
+      show_recorded(found, evaluator)
       if found.useless > 0 then
-        context:note(("%d of the measurements gave no runtime and taught nothing: the placement did not fit, or its runtime "
-          .. "was no number above 0"):format(found.useless))
+        context:note(("%d of the measurements gave no runtime: the placement did not fit, the hardware failed, or its runtime "
+          .. "was no number above 0%s"):format(found.useless, found.failure and "; it said: " .. found.failure or ""))
       end
       if options.costs ~= "" then found.costs:save(options.costs, problem:graph(), found.cluster) end
       if options.machine ~= "" then found.cluster:save(options.machine) end

@@ -114,13 +114,14 @@ local methods = {}
 function methods.tune(problem, real, seed)
   local evaluator, curve = meter(problem, real, seed)
   tune.run { problem = problem, evaluator = evaluator, measurements = options.measurements, moves = options.moves,
-    seed = seed }
+    again = 0, seed = seed }
   return curve
 end
 
 function methods.runtimes(problem, real, seed)
   local evaluator, curve = meter(problem, real, seed, true)
-  tune.run { problem = problem, evaluator = evaluator, measurements = options.alone, moves = options.moves, seed = seed }
+  tune.run { problem = problem, evaluator = evaluator, measurements = options.alone, moves = options.moves, again = 0,
+    seed = seed }
   return curve
 end
 

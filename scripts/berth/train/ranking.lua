@@ -83,15 +83,19 @@ local RUNS = 7
 --   ARGS    evaluator   one that measures
 --           placements  array
 --           score       as of train.episodes; default the objective
+--           how         table, optional: runs (default 7), should_stop() (asked after each run)
 --   RETURN  array, the best first: { placement, evaluation (of the run that is the median), runs_us, low_us,
 --           high_us (the range of the runs, an interval of 98 % for the median), from (its place in
 --           placements) }
-function ranking.measure_again(evaluator, placements, score)
+function ranking.measure_again(evaluator, placements, score, how)
   local found = {}
   for k, placement in ipairs(placements) do
     found[k] = { placement = placement, from = k, runs = {}, runs_us = {} }
   end
-  for run = 1, RUNS do
+  local runs = 0
+  for run = 1, how and how.runs or RUNS do
+    if run > 1 and how and how.should_stop and how.should_stop() then break end
+    runs = run
     -- At once: what measures may be many machines.
     for k, evaluation in ipairs(evaluator:batch(placements)) do
       found[k].runs[run], found[k].runs_us[run] = evaluation, evaluation.objective_us
@@ -100,8 +104,8 @@ function ranking.measure_again(evaluator, placements, score)
   for _, each in ipairs(found) do
     -- A placement that did not fit once does not fit.
     table.sort(each.runs, function(a, b) return ranking.better(a, b, score) end)
-    local last = each.runs[RUNS]
-    each.evaluation = last.feasible and each.runs[(RUNS + 1) / 2] or last
+    local last = each.runs[runs]
+    each.evaluation = last.feasible and each.runs[math.floor((runs + 1) / 2)] or last
     each.low_us, each.high_us = math.min(unpack(each.runs_us)), math.max(unpack(each.runs_us))
     each.runs = nil
   end

@@ -10,6 +10,7 @@
 
 local berth = require "berth"
 local ffi = require "ffi"
+local memory = require "berth.tune.memory"
 local statistics = require "berth.statistics"
 
 local beliefs = {}
@@ -33,8 +34,8 @@ Beliefs.__index = Beliefs
 --   ARGS    problem  berth.Problem with the assumed costs and cluster
 --           prior    table, optional: over PRIOR
 function beliefs.new(problem, prior)
-  local self = setmetatable({ problem = problem, prior = {}, values = {}, rows = {}, targets = {}, measured = {} },
-    Beliefs)
+  local self = setmetatable({ problem = problem, prior = {}, values = {}, rows = {}, targets = {}, measured = {},
+    memory = memory.new(problem) }, Beliefs)
   for name, value in pairs(beliefs.PRIOR) do self.prior[name] = prior and prior[name] or value end
   local graph, cluster, costs = problem:graph(), problem:cluster(), problem:costs()
   self.ops, self.kinds = graph:op_count(), cluster:kinds()
@@ -130,6 +131,7 @@ function Beliefs:figures(values)
   for d, device in ipairs(self.devices) do
     devices[d] = copy(device)
     devices[d].op_overhead_us = self:overhead(values, self.kind_of[d])
+    devices[d].memory_bytes = self.memory:stated(d, device.memory_bytes)
   end
   for src, routes in ipairs(self.routes) do
     for dst in ipairs(self.devices) do

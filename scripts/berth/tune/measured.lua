@@ -1,8 +1,8 @@
 -- The file of measurements that `tune` goes on from.
 --
 -- A line that says of what they are, then one for each: runtime, 1 if it teaches something, the runtime that was predicted
--- ("-" for none), busy times, devices by op. Numbers are kept to the last bit, so that a search that goes on is the one
--- that was not interrupted.
+-- ("-" for none), busy times, devices by op, and where the hardware failed, what it said. Numbers are kept to the last bit,
+-- so that a search that goes on is the one that was not interrupted.
 
 local files = require "berth.files"
 local fingerprints = require "berth.fingerprints"
@@ -30,21 +30,22 @@ end
 
 -- The measurement of a line; nil for what is none.
 local function read_line(line, problem)
-  local us, usable, predicted, busy, devices = line:match "^(%S+)\t([01])\t(%S+)\t([^\t]*)\t([^\t]+)$"
+  local us, usable, predicted, busy, devices, failure = line:match "^(%S+)\t([01])\t(%S+)\t([^\t]*)\t([^\t]+)\t?(.*)$"
   local placement = devices and numbers_of(devices, problem:graph():op_count())
   local busy_us = placement and numbers_of(busy, problem:cluster():device_count())
   local evaluation = { objective_us = tonumber(us), feasible = usable == "1", busy_us = busy_us }
   if not busy_us or not evaluation.objective_us or evaluation.feasible and not measured.usable(evaluation) then return nil end
   if not pcall(problem.validate, problem, placement) then return nil end
-  return { placement = placement, evaluation = evaluation, predicted_us = tonumber(predicted) }
+  return { placement = placement, evaluation = evaluation, predicted_us = tonumber(predicted),
+    failure = failure ~= "" and failure or nil }
 end
 
 local function write_line(each)
   local busy, usable = {}, measured.usable(each.evaluation)
   for d, us in ipairs(each.evaluation.busy_us or {}) do busy[d] = ("%.17g"):format(us) end
-  return ("%.17g\t%d\t%s\t%s\t%s\n"):format(usable and each.evaluation.objective_us or 0, usable and 1 or 0,
+  return ("%.17g\t%d\t%s\t%s\t%s%s\n"):format(usable and each.evaluation.objective_us or 0, usable and 1 or 0,
     each.predicted_us and ("%.17g"):format(each.predicted_us) or "-", table.concat(busy, ","),
-    table.concat(each.placement, ","))
+    table.concat(each.placement, ","), each.failure and "\t" .. each.failure:gsub("%s+", " ") or "")
 end
 
 local OTHERWISE = "name another file, or remove it"
@@ -77,7 +78,7 @@ end
 --   ARGS    path      nil or "": in memory alone
 --           problem   that is measured
 --           settings  table: what the measurements depend on besides
---   RETURN  array of { placement, evaluation, predicted_us }: what is there; keep(such a table)
+--   RETURN  array of { placement, evaluation, predicted_us, failure }: what is there; keep(such a table)
 function measured.open(path, problem, settings)
   if not path or path == "" then return {}, function() end end
   local of = { settings = settings, problems = { fingerprints.of_measured(problem) } }

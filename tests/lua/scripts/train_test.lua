@@ -393,6 +393,10 @@ check.test("what is measured again is called best by its median, and what fails 
   found = train.measure_again(noisy { { 3, 3, 3, 3, 3, 3, 3 }, { 3, 3, 3, 3, 3, 3, 3 } }, { { 1 }, { 2 } },
     function(evaluation) return -evaluation.objective_us end)
   check.equal({ found[1].from, #found }, { 1, 2 })
+  local runs = { { 5, 1, 3, 2, 4 }, { 6, 6, 6, 6, 6 } }
+  check.equal(train.measure_again(noisy(runs), { { 1 }, { 2 } }, nil, { runs = 3 })[1].runs_us, { 5, 1, 3 })
+  found = train.measure_again(noisy(runs), { { 1 }, { 2 } }, nil, { should_stop = function() return true end })
+  check.equal({ found[1].runs_us, found[1].evaluation.objective_us }, { { 5 }, 5 })
 end)
 
 check.test("what breaks a separation is never the best of a training", function()

@@ -133,7 +133,7 @@ check.test("a record is gone on from, also where its last line is cut off", func
   local problem, hardware = problem_of(TYPES, ASSUMED), problem_of(TYPES, TRUE)
   local function run(measurements, seen)
     return tune.run { problem = problem, evaluator = runtimes(hardware, seen), measurements = measurements, moves = 200,
-      seed = 2, record = path }
+      seed = 2, record = path, again = 0 }
   end
   local whole = tune.run { problem = problem, evaluator = runtimes(hardware), measurements = 5, moves = 200, seed = 2 }
   run(3)
@@ -199,7 +199,7 @@ check.test("a runtime that is none teaches nothing, and the search goes on", fun
       return { { objective_us = ({ math.huge, 0 })[count] or hardware:evaluate(placements[1]).objective_us } }
     end })
     return tune.run { problem = problem_of(TYPES, ASSUMED), evaluator = evaluator, measurements = 6, moves = 50,
-      record = path }
+      record = path, again = 0 }
   end
   local found = run()
   check.equal({ #found.measured, found.useless, found.evaluation.objective_us > 0 }, { 6, 2, true })
@@ -211,11 +211,157 @@ check.test("several are measured at once where that is asked, and none twice amo
   local seen = {}
   local found = tune.run { problem = problem_of(TYPES, ASSUMED), evaluator = runtimes(problem_of(TYPES, TRUE), seen),
     measurements = 7, batch = 3, moves = 200, seed = 4 }
-  check.equal(seen, { 3, 3, 1 })
+  -- The best three are measured again three times, at once too.
+  check.equal(seen, { 3, 3, 1, 3, 3, 3 })
   check.equal(#found.measured, 7)
 end)
 
-check.test("what does not fit is not the best and teaches nothing", function()
+-- Hardware that says of every placement what `say(us, placement, n)` returns for its true runtime, when it measures for
+-- the n-th time; `asked` gets all keys.
+local function saying(hardware, say, asked, of)
+  local count = 0
+  return berth.evaluator(of or hardware, { measures = true, evaluate = function(placements)
+    local evaluations = {}
+    for i, placement in ipairs(placements) do
+      count = count + 1
+      if asked then asked[count] = table.concat(placement, ",") end
+      local us = say(hardware:evaluate(placement).objective_us, placement, count)
+      evaluations[i] = type(us) == "table" and us or { objective_us = us }
+    end
+    return evaluations
+  end })
+end
+
+check.test("no lucky measurement answers, and none that is slower than the reference", function()
+  local hardware = problem_of(TYPES, TRUE)
+  local all_on_b = { 2, 2, 2, 2, 2, 2 }
+  for lucky = 2, 4 do
+    local found = tune.run { problem = problem_of(TYPES, ASSUMED), measurements = 8, moves = 200, seed = 1,
+      reference = all_on_b, evaluator = saying(hardware, function(us, _, n) return us * (n == lucky and 1e-3 or 1) end) }
+    check.equal(found.evaluation.objective_us, hardware:evaluate(found.placement).objective_us)
+    check.equal(found.evaluation.objective_us <= hardware:evaluate(all_on_b).objective_us, true)
+    check.equal(#found.measured, 9)
+  end
+end)
+
+check.test("what a record alone has is measured again by whoever runs the policy", function()
+  local problem, hardware, path = problem_of(TYPES, ASSUMED), problem_of(TYPES, TRUE), folder .. "/lucky.record"
+  for run = 1, 2 do
+    local evaluator = saying(hardware, function(us, _, n) return run == 1 and n == 2 and us * 1e-3 or us end, nil, problem)
+    local placement, outcome = berth.policy(tune.register(), { measurements = 4, moves = 50, record = path }):place(problem,
+      { seed = 1, evaluator = evaluator })
+    check.equal(outcome.objective_us, hardware:evaluate(placement).objective_us)
+    check.equal(outcome.objective_us <= outcome.single.evaluation.objective_us, true)
+  end
+end)
+
+check.test("a placement that was measured more often has its median", function()
+  local hardware = problem_of({ "A" }, ASSUMED)
+  local times = 0
+  local found = tune.run { problem = hardware, measurements = 8, moves = 20, again = 0,
+    evaluator = saying(hardware, function(us, placement)
+      times = times + (placement[1] == 1 and 1 or 0)
+      return placement[1] == 1 and times == 2 and us / 100 or us
+    end) }
+  check.equal(times >= 3, true)
+  check.equal({ found.placement, found.evaluation.objective_us }, { { 1 }, 100 })
+end)
+
+check.test("hardware that fails is a failed measurement, which a record keeps and nobody repeats", function()
+  local hardware, path = problem_of(TYPES, TRUE), folder .. "/failing.record"
+  for _, failure in ipairs { "nan", "error" } do
+    os.remove(path)
+    local bad, asked
+    local function run(measurements)
+      asked = {}
+      local evaluator = saying(hardware, function(us, placement, n)
+        local key = table.concat(placement, ",")
+        if n == 2 and not bad then bad = key end
+        if key ~= bad then return us end
+        return failure == "nan" and 0 / 0 or error("CUDA error:\ta\nb")
+      end, asked)
+      return tune.run { problem = problem_of(TYPES, ASSUMED), evaluator = evaluator, measurements = measurements,
+        moves = 50, seed = 1, record = path, again = 0 }
+    end
+    local found = run(4)
+    check.equal({ #found.measured, found.useless, #asked }, { 4, 1, 4 })
+    check.equal(found.measured[2].failure:find(failure == "nan" and "nan" or "CUDA error") ~= nil, true)
+    check.equal(found.failure, found.measured[2].failure)
+    local again = run(7)
+    check.equal({ #again.measured, again.useless, #asked }, { 7, 1, 3 })
+    check.equal(again.measured[2].failure:find "[\t\n]", nil)
+    for _, key in ipairs(asked) do check.equal(key ~= bad, true) end
+  end
+end)
+
+check.test("several failures in a row end the search with what there is", function()
+  local hardware, asked = problem_of(TYPES, TRUE), {}
+  local function run(first)
+    return tune.run { problem = problem_of(TYPES, ASSUMED), measurements = 20, moves = 50, seed = 1, batch = 2, again = 0,
+      evaluator = saying(hardware, function(us, _, n) return n < first and us or error "the driver is gone" end, asked) }
+  end
+  local found = run(4)
+  check.equal(found.useless >= 3 and #found.measured < 20 and found.evaluation.objective_us > 0, true)
+  check.fails("the hardware failed %d times in a row, and no placement ran before: .*the driver is gone", run, 1)
+end)
+
+-- A chain of ops of 1000 bytes each, and devices said to hold 24 of them, which hold 18.
+local function tight_problem()
+  local builder, before = berth.graph_builder "chain"
+  for i = 1, 20 do
+    local op = builder:add_op("op" .. i, "A")
+    if before then builder:add_input(op, before) end
+    before = builder:add_output(op, { bytes = 4 })
+    builder:set_param_bytes(op, 1000)
+    builder:set_cost(op, 1000)
+  end
+  local function device(name) return { name = name, kind = "x", memory_bytes = 24000, flops = 1e9, memory_bandwidth = 1e12 } end
+  return berth.problem { graph = builder:build(), cluster = berth.cluster { name = "two",
+      devices = { device "a", device "b" }, links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9 } } } }
+end
+
+local function most_of(evaluation) return math.max(unpack(evaluation.peak_bytes)) end
+
+check.test("a placement that did not fit says what devices hold, and is not measured again", function()
+  local problem, asked = tight_problem(), {}
+  local evaluator = saying(problem, function(us, placement)
+    return most_of(problem:evaluate(placement)) <= 18000 and us or { objective_us = 0, feasible = false }
+  end, asked)
+  local found = tune.run { problem = problem, evaluator = evaluator, measurements = 6, moves = 100 }
+  check.equal(most_of(problem:evaluate(found.placement)) <= 18000, true)
+  check.equal(found.cluster:device(1).memory_bytes < 24000, true)
+  local failed = {}
+  for _, each in ipairs(found.measured) do
+    local key = table.concat(each.placement, ",")
+    check.equal(failed[key], nil)
+    if each.evaluation.feasible == false then failed[key] = true end
+  end
+end)
+
+check.test("beliefs about memory lie between what ran and what did not", function()
+  local known = require("berth.tune.memory").new(tight_problem())
+  local function placed(count)
+    local placement = {}
+    for op = 1, 20 do placement[op] = op <= count and 1 or 2 end
+    return placement, tight_problem():evaluate(placement).peak_bytes
+  end
+  local whole, whole_peaks = placed(20)
+  local half, half_peaks = placed(12)
+  check.equal({ known:bytes(1), known:stated(1, 7) }, { 24000, 7 })
+  known:overflowed(whole)
+  -- The other device is alike.
+  check.equal({ known:bytes(1), known:bytes(2) }, { math.floor(0.75 * whole_peaks[1]), math.floor(0.75 * whole_peaks[1]) })
+  known:ran(half)
+  check.equal(known:bytes(1), math.floor(half_peaks[1] + 0.75 * (whole_peaks[1] - half_peaks[1])))
+  check.equal(known:stated(1, 48000), 2 * known:bytes(1))
+  -- It held that much once: another reason made it fail.
+  known:ran(whole)
+  check.equal(known:bytes(1), 24000)
+  known:overflowed(whole)
+  check.equal(known:bytes(1), 24000)
+end)
+
+check.test("what does not fit is not the best", function()
   local hardware = problem_of(TYPES, TRUE)
   local refusing = berth.evaluator(hardware, { evaluate = function(placements)
     local evaluations = {}
@@ -231,6 +377,36 @@ check.test("a stop keeps what was measured", function()
   local found = tune.run { problem = problem_of(TYPES, ASSUMED), evaluator = runtimes(problem_of(TYPES, TRUE)),
     measurements = 9, moves = 50, should_stop = function() return true end }
   check.equal(#found.measured, 1)
+end)
+
+check.test("an interrupt while a placement is looked for keeps what was measured", function()
+  local policy, should_stop = berth.policy, berth.should_stop
+  local problem = problem_of({ "A" }, ASSUMED)
+  -- A policy that is interrupted returns what it has, here one that was measured; after that one raises.
+  for interrupted_at = 2, 4 do
+    local places, stopped = 0, false
+    berth.policy = function()
+      return { place = function()
+        if stopped then error "policy:place: interrupted before this search began" end
+        places = places + 1
+        stopped = places == interrupted_at
+        return { 1 }
+      end }
+    end
+    berth.should_stop = function() return stopped end
+    local fine, found = pcall(tune.run, { problem = problem, evaluator = runtimes(problem), measurements = 9 })
+    -- An interrupt between the question whether to stop and the search makes that raise.
+    places, stopped = 0, false
+    berth.should_stop = function()
+      local before = stopped
+      stopped = stopped or places == interrupted_at - 1
+      return before
+    end
+    local late, also_found = pcall(tune.run, { problem = problem, evaluator = runtimes(problem), measurements = 9 })
+    berth.policy, berth.should_stop = policy, should_stop
+    check.equal({ fine, late }, { true, true })
+    check.equal({ found.placement, also_found.placement }, { { 1 }, { 1 } })
+  end
 end)
 
 check.test("as a policy it writes the costs and the machine, and says how far off they were", function()
