@@ -50,15 +50,30 @@ function arguments.model(text)
   return file, dims
 end
 
--- "FILE:CLUSTER" or, with dynamic dimensions, "FILE@batch=4,sequence=64:CLUSTER", where CLUSTER is a preset or a
--- berth.cluster/1 file.
+-- The part of "FILE:CLUSTER" before the colon and the part behind it. A cluster may have colons too, as in
+-- "rtx4090+host:64GiB", and a file's name as well: the last colon that has a file before it counts, where none has, the first.
+local function split(text)
+  for at = #text - 1, 2, -1 do
+    if text:sub(at, at) == ":" then
+      local file = io.open((arguments.model(text:sub(1, at - 1))))
+      if file then
+        file:close()
+        return text:sub(1, at - 1), text:sub(at + 1)
+      end
+    end
+  end
+  return text:match "^(.-[^:]):(.+)$"
+end
+
+-- "FILE:CLUSTER" or, with dynamic dimensions, "FILE@batch=4,sequence=64:CLUSTER", where CLUSTER is a preset, also one with
+-- sizes as "sd8gen3:12GiB", or a berth.cluster/1 file.
 --
 -- ARGS    text
 --         given  table, optional: further fields of the problem, as of berth.problem
 -- RETURN  table: name, "file, cluster" without their folders; problem(), which loads and makes it. nil for a text
 --         of another form
 function arguments.problem(text, given)
-  local what, cluster = text:match "^(.+):([^:]+)$"
+  local what, cluster = split(text)
   if not what then return nil end
   local file, dims = arguments.model(what)
   return {

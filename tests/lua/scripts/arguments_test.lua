@@ -21,5 +21,17 @@ check.test("a graph and its machine, with sizes of dynamic dimensions", function
   check.equal(arguments.problem "models/a.onnx", nil)
   local problem = arguments.problem(root .. "examples/models/tiny_cnn.onnx:k80x2").problem()
   check.equal(problem:cluster():name(), "k80x2")
-  check.fails("nowhere.onnx", arguments.problem("nowhere.onnx:k80x2").problem)
+  check.fails("nowhere.onnx: no such", arguments.problem("nowhere.onnx:k80x2").problem)
+end)
+
+check.test("a machine may have colons, and so may a file's name", function()
+  local model = root .. "examples/models/tiny_cnn.onnx"
+  local asked = arguments.problem(model .. ":rtx4090+host:64GiB")
+  check.equal({ asked.graph, asked.name }, { model, "tiny_cnn.onnx, rtx4090+host:64GiB" })
+  check.equal(asked.problem():cluster():device(2).memory_bytes, 64 * 2 ^ 30)
+  check.equal(arguments.problem(model .. "@batch=4:sd8gen3:12GiB").graph, model .. "@batch=4")
+  check.fails("nowhere.onnx: no such", arguments.problem("nowhere.onnx:rtx4090+host:64GiB").problem)
+  local odd = folder .. "/a:b.onnx"
+  assert(io.open(odd, "w")):close()
+  check.equal({ arguments.problem(odd .. ":k80x2").graph, arguments.problem(odd .. ":sd8gen3:12GiB").graph }, { odd, odd })
 end)
