@@ -165,26 +165,65 @@ return function(torch)
     return schedule(optimizer, function(last, base) return base * factor(last) end)
   end
 
-  -- factor(last) times the rate at first.
-  function optim.lr_scheduler.LambdaLR(optimizer, factor) return scheduler(optimizer, factor) end
-  -- gamma (0.1) times as much after every step_size.
-  function optim.lr_scheduler.StepLR(optimizer, step_size, gamma)
-    return scheduler(optimizer, function(last) return (gamma or 0.1) ^ math.floor(last / step_size) end)
+  local POSITIVE = { step_size = true, T_max = true, total_iters = true }
+
+  -- The arguments of a scheduler behind its optimiser: in order, and those that PyTorch takes by name in a table behind them.
+  --   ARGS    what, names  of the scheduler and of its arguments, in order
+  --           defaults     by name; an argument without one has to be given
+  --   RETURN  table by name
+  local function arguments_of(what, names, defaults, ...)
+    local call, values = "torch.optim.lr_scheduler." .. what, {}
+    for name, value in pairs(defaults) do values[name] = value end
+    for i, name in ipairs(names) do
+      local given = (select(i, ...))
+      if type(given) == "table" then
+        for key, value in pairs(known.check(call, given, names, 4)) do values[key] = value end
+        break
+      end
+      if given ~= nil then values[name] = given end
+    end
+    for i, name in ipairs(names) do
+      local value = values[name]
+      if type(value) ~= "number" then
+        error(("%s: argument %d (%s): number expected, got %s"):format(call, i + 1, name, type(value)), 3)
+      end
+      if value ~= value or POSITIVE[name] and not (value > 0) then
+        error(("%s: %s is %s; give a number%s"):format(call, name, tostring(value), POSITIVE[name] and " above 0" or ""), 3)
+      end
+    end
+    return values
   end
-  function optim.lr_scheduler.ExponentialLR(optimizer, gamma)
-    return scheduler(optimizer, function(last) return gamma ^ last end)
+
+  -- factor(last) times the rate at first.
+  function optim.lr_scheduler.LambdaLR(optimizer, factor)
+    if type(factor) ~= "function" then
+      error(("torch.optim.lr_scheduler.LambdaLR: argument 2 (factor): function expected, got %s"):format(type(factor)), 2)
+    end
+    return scheduler(optimizer, factor)
+  end
+  -- gamma (0.1) times as much after every step_size.
+  function optim.lr_scheduler.StepLR(optimizer, ...)
+    local given = arguments_of("StepLR", { "step_size", "gamma" }, { gamma = 0.1 }, ...)
+    return scheduler(optimizer, function(last) return given.gamma ^ math.floor(last / given.step_size) end)
+  end
+  -- gamma times as much after every step.
+  function optim.lr_scheduler.ExponentialLR(optimizer, ...)
+    local given = arguments_of("ExponentialLR", { "gamma" }, {}, ...)
+    return scheduler(optimizer, function(last) return given.gamma ^ last end)
   end
   -- From start_factor (1/3) to end_factor (1) in total_iters (5).
-  function optim.lr_scheduler.LinearLR(optimizer, options)
-    options = known.check("torch.optim.lr_scheduler.LinearLR", options, { "start_factor", "end_factor", "total_iters" })
-    local first, final, total = options.start_factor or 1 / 3, options.end_factor or 1, options.total_iters or 5
-    return scheduler(optimizer, function(last) return first + (final - first) * math.min(last / total, 1) end)
+  function optim.lr_scheduler.LinearLR(optimizer, ...)
+    local given = arguments_of("LinearLR", { "start_factor", "end_factor", "total_iters" },
+      { start_factor = 1 / 3, end_factor = 1, total_iters = 5 }, ...)
+    return scheduler(optimizer, function(last)
+      return given.start_factor + (given.end_factor - given.start_factor) * math.min(last / given.total_iters, 1)
+    end)
   end
   -- Half a cosine from the rate to eta_min (0) in T_max.
-  function optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max, eta_min)
-    local low = eta_min or 0
+  function optim.lr_scheduler.CosineAnnealingLR(optimizer, ...)
+    local given = arguments_of("CosineAnnealingLR", { "T_max", "eta_min" }, { eta_min = 0 }, ...)
     return schedule(optimizer, function(last, base)
-      return low + (base - low) * (1 + math.cos(math.pi * last / T_max)) / 2
+      return given.eta_min + (base - given.eta_min) * (1 + math.cos(math.pi * last / given.T_max)) / 2
     end)
   end
 

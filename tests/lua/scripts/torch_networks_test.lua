@@ -136,6 +136,23 @@ check.test("SGD steps as published, and schedules change rates", function()
   local cosine = rates("CosineAnnealingLR", 2, 0.5)
   check.near(cosine[2], 0.75)
   check.near(cosine[3], 0.5)
+  -- By name, as PyTorch takes them, alone or behind what is given in order.
+  check.equal(rates("CosineAnnealingLR", { T_max = 2, eta_min = 0.5 }), cosine)
+  check.equal(rates("CosineAnnealingLR", 2, { eta_min = 0.5 }), cosine)
+  check.equal(rates("StepLR", { step_size = 2, gamma = 0.5 }), { 1, 1, 0.5, 0.5 })
+  check.equal(rates("ExponentialLR", { gamma = 0.5 }), { 1, 0.5, 0.25, 0.125 })
+  check.equal(rates("LinearLR", 0.5, 1, 2), { 0.5, 0.75, 1, 1 })
+  for _, each in ipairs { { "StepLR: argument 2 %(step_size%): number expected, got nil", "StepLR" },
+    { "StepLR: step_size is 0; give a number above 0", "StepLR", 0 },
+    { "StepLR: argument 3 %(gamma%): number expected, got string", "StepLR", 2, "half" },
+    { "ExponentialLR: argument 2 %(gamma%): number expected, got nil", "ExponentialLR" },
+    { "ExponentialLR: gamma is %-?nan; give a number", "ExponentialLR", 0 / 0 },
+    { "LinearLR: total_iters is 0; give a number above 0", "LinearLR", { total_iters = 0 } },
+    { "CosineAnnealingLR: T_max is %-1; give a number above 0", "CosineAnnealingLR", -1 },
+    { "CosineAnnealingLR: unknown option 'eta'; known: T_max, eta_min", "CosineAnnealingLR", 2, { eta = 0 } },
+    { "LambdaLR: argument 2 %(factor%): function expected, got number", "LambdaLR", 3 } } do
+    check.fails(each[1], rates, unpack(each, 2))
+  end
   local still = optim.SGD({ x }, { lr = 0 })
   local schedule = optim.lr_scheduler.CosineAnnealingLR(still, 2, 0.5)
   check.equal(still.lr, 0)
