@@ -11,11 +11,12 @@ function schedules.constant(value)
   return function() return value end
 end
 
--- From `first` in equal steps to `last`, which the last of `updates` updates has and all after it. Placeto decays its
+-- From `first` in equal steps to `last`, which update `after + updates` has and all after it. Placeto decays its
 -- learning rate in this way.
 --   ARGS    first, last  values
---           updates      number of updates, >= 1; a single one has `first`
---           after        updates at `first` before the fall begins, default 0
+--           updates      of the fall, >= 1; a single one has `first`
+--           after        updates at `first` before the fall begins, default 0: a training of `count` updates that ends with
+--                        `last` has a fall of count - after
 function schedules.linear(first, last, updates, after)
   if not (updates >= 1) then error("schedules.linear: give at least 1 update", 2) end
   after = after or 0
