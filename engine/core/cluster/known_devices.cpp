@@ -352,6 +352,9 @@ constexpr HostRow kHosts[] = {
 constexpr double kHostOverheadUs = 2;
 /// From op to op within what was compiled: an estimate. Entering it is in the links (words.cpp).
 constexpr double kNpuOverheadUs = 1;
+/// Of a chip's memory bandwidth, what its cores can take: 243 of 400 GB/s on M1 Max (AnandTech, "Apple's M1
+/// Pro, M1 Max SoCs Investigated").
+constexpr double kCoresReach = 0.6;
 
 std::string maker_of(const std::string& description) {
   for (const char* const maker : {"NVIDIA", "AMD", "Intel", "Apple", "Qualcomm"}) {
@@ -432,7 +435,8 @@ KnownDevice of_row(const ChipRow& row) {
   known.slot = "one memory";
   known.maker = maker_of(known.description);
   known.capability = row.capability;
-  known.cores = cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, row.bandwidth);
+  known.cores =
+      cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, kCoresReach * row.bandwidth);
   if (row.npu != nullptr) known.npu = npu_of(row);
   return known;
 }

@@ -208,11 +208,12 @@ double roofline_us(const Work& work, const Device& device) noexcept {
   if (work.bytes > 0) us = work.bytes / (device.memory_bandwidth * share.bandwidth) * 1e6;
   if (work.flops > 0) {
     const double flops = peak_flops(device, work.dtype, share.matrix) * share.compute;
-    const bool tiled = share.matrix && device.multiprocessors > 0 && work.products.count > 0;
-    us = std::max(us, tiled ? costs::product_us(work.products, flops,
-                                                ops::work::element_bytes(work.dtype), device)
-                            : work.flops / flops * 1e6);
-    if (tiled && work.op_class == OpClass::matmul) {
+    const bool has_sizes = share.matrix && work.products.count > 0;
+    us = std::max(us, has_sizes && device.multiprocessors > 0
+                          ? costs::product_us(work.products, flops,
+                                              ops::work::element_bytes(work.dtype), device)
+                          : work.flops / flops * 1e6);
+    if (has_sizes && work.op_class == OpClass::matmul) {
       const double vector_flops = peak_flops(device, work.dtype, /*matrix=*/false) * share.compute;
       us = std::min(us, costs::few_rows_us(work.products, vector_flops, work.bytes, device));
     }

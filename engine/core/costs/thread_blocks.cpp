@@ -25,7 +25,8 @@
 //  kFewRowsRate  0.73 to 0.87 on T4 (DeepBench, results/inference: 8 bits, 1 to 4 columns, weights of 12
 //              MB and more), 0.88 on V100 (results/train: 8 columns), 0.79 on M1 Max (4 bits:
 //              llama.cpp pull request 1642), 0.74 to 0.78 on GB10 (4 and 8 bits: lablup/mlxcel pull
-//              request 684). Libraries of 2017 reach 0.5 to 0.7 on Pascal.
+//              request 684). Libraries of 2017 reach 0.5 to 0.7 on Pascal. On processors 0.72 to 0.85 of
+//              the channels' peak (llama.cpp issues 39 and 4716, normiebench issue 42; results of the costs).
 #include "costs/thread_blocks.h"
 
 #include <algorithm>
@@ -90,7 +91,8 @@ double few_rows_us(const MatrixProducts& products, double vector_flops, double b
   const double arithmetic =
       2 * products.rows * products.columns * products.inner * products.count / vector_flops;
   const double reading = passes * bytes / (device.memory_bandwidth * kFewRowsRate);
-  return kFillUs + std::max(arithmetic, reading) * 1e6;
+  const double fill = device.multiprocessors > 0 ? kFillUs : 0;
+  return fill + std::max(arithmetic, reading) * 1e6;
 }
 
 }  // namespace berth::costs

@@ -18,8 +18,8 @@ inline constexpr double kFillUs = 2;
 
 /// How long a kernel without tiles takes, memory included; infinite where both rows and columns are
 /// too many for one. `vector_flops`: what the vector units of the whole device reach per second.
-/// `bytes`: that the products read and write. Requires what product_us does. More rows, columns,
-/// inner elements, products or bytes never take less time.
+/// `bytes`: that the products read and write. Requires `products.count` above 0; processors have such
+/// kernels too. More rows, columns, inner elements, products or bytes never take less time.
 [[nodiscard]] double few_rows_us(const MatrixProducts& products, double vector_flops, double bytes,
                                  const Device& device) noexcept;
 
