@@ -124,6 +124,7 @@ local berth = {}
 ---@field flops_16? number peak in 16-bit types; default: as flops
 ---@field flops_8? number peak in 8-bit types; default: as flops
 ---@field flops_64? number peak in f64; default: half of flops
+---@field flops_tf32? number peak of matrix units that take f32 in TF32; default 0: none
 ---@field memory_bandwidth? number bytes per second
 ---@field op_overhead_us? number fixed cost of starting an op; default 0
 ---@field multiprocessors? number that run thread blocks; default 0: every kernel fills the device

@@ -32,8 +32,8 @@ void check_device(const std::string& cluster, const Device& device) {
                       " bytes of memory; leave memory_bytes out for no limit"));
   }
   for (const double figure :
-       {device.flops, device.flops_16, device.flops_8, device.flops_64, device.memory_bandwidth,
-        device.op_overhead_us, device.multiprocessors}) {
+       {device.flops, device.flops_16, device.flops_8, device.flops_64, device.flops_tf32,
+        device.memory_bandwidth, device.op_overhead_us, device.multiprocessors}) {
     if (!std::isfinite(figure) || figure < 0) {
       fail(cluster, cat("device '", device.name, "' has a figure of ", figure,
                         "; figures are finite and not negative"));
@@ -59,6 +59,7 @@ std::string_view difference(const Device& a, const Device& b) {
   if (a.flops_16 != b.flops_16) return "flops_16";
   if (a.flops_8 != b.flops_8) return "flops_8";
   if (a.flops_64 != b.flops_64) return "flops_64";
+  if (a.flops_tf32 != b.flops_tf32) return "flops_tf32";
   if (a.memory_bandwidth != b.memory_bandwidth) return "memory_bandwidth_bytes_per_s";
   if (a.op_overhead_us != b.op_overhead_us) return "op_overhead_us";
   if (a.multiprocessors != b.multiprocessors) return "multiprocessors";

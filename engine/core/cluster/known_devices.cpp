@@ -1,11 +1,14 @@
 // Devices that people have, with the figures that the roofline model needs.
 //
 // What the figures are:
-//  * flops     peak of the vector units in f32. TF32 is another number format and is not counted.
+//  * flops     peak of the vector units in f32.
 //  * flops_16, flops_8, flops_64
 //              peak of the fastest unit that computes in that type, dense, with f32 (or i32)
 //              accumulation: tensor cores if there are any. GeForce cards accumulate in f32 at half
 //              the rate of f16. The roofline model (costs.h) uses them for matrix products only.
+//  * flops_tf32
+//              half of flops_16, from compute capability 8.0 on, as in NVIDIA's white papers of GA100, GA102,
+//              AD102, GH100 and GB202.
 //  * memory    the total that the driver reports, where it is known here, else the marketed size; less
 //              512 MiB, an estimate of what a context with its libraries holds.
 //  * multiprocessors
@@ -363,6 +366,12 @@ std::string maker_of(const std::string& description) {
   return {};
 }
 
+/// Of NVIDIA's compute capability, ten times.
+double tf32_of(int capability, double flops_16) {
+  constexpr int kFirst = 80;
+  return capability >= kFirst ? flops_16 / 2 : 0;
+}
+
 KnownDevice of_row(const Row& row) {
   KnownDevice known;
   Device& device = known.device;
@@ -371,6 +380,7 @@ KnownDevice of_row(const Row& row) {
   device.flops = row.flops * kTera;
   device.flops_16 = row.flops_16 * kTera;
   device.flops_8 = row.flops_8 * kTera;
+  device.flops_tf32 = tf32_of(row.capability, device.flops_16);
   device.flops_64 = row.flops_64 * kTera;
   device.memory_bandwidth = row.bandwidth * kGiga;
   device.op_overhead_us = row.overhead_us;
@@ -427,6 +437,7 @@ KnownDevice of_row(const ChipRow& row) {
   device.flops = row.flops * kTera;
   device.flops_16 = row.flops_16 * kTera;
   device.flops_8 = row.flops_8 * kTera;
+  device.flops_tf32 = tf32_of(row.capability, device.flops_16);
   device.memory_bandwidth = row.bandwidth * kGiga;
   device.op_overhead_us = row.overhead_us;
   device.multiprocessors = row.multiprocessors;

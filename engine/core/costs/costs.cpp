@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "costs/arithmetic.h"
 #include "costs/efficiency.h"
 #include "costs/op_work.h"
 #include "costs/thread_blocks.h"
@@ -15,27 +16,6 @@
 
 namespace berth {
 namespace {
-
-/// Peak FLOP/s in `dtype`. Only matrix products get the peaks of narrow types. In practice, vector
-/// units compute narrow types no faster than f32, because most kernels convert.
-double peak_flops(const Device& device, DType dtype, bool matrix) {
-  switch (dtype) {
-    case DType::f64:
-    case DType::c128:
-      return device.flops_64 > 0 ? device.flops_64 : device.flops / 2;
-    case DType::f16:
-    case DType::bf16:
-      return matrix && device.flops_16 > 0 ? device.flops_16 : device.flops;
-    case DType::f8:
-    case DType::i8:
-    case DType::u8:
-    case DType::i4:
-    case DType::u4:
-      return matrix && device.flops_8 > 0 ? device.flops_8 : device.flops;
-    default:
-      return device.flops;
-  }
-}
 
 /// Whether an accelerator can hold every tensor of the op: text and sequences reside on the host.
 bool host_only(const Graph& graph, OpId op) {
@@ -104,10 +84,11 @@ double minimal_gradient_us(const ops::Estimate& estimate, const Device& device) 
          estimate.transformed_bytes / bandwidth * 1e6;
 }
 
-double op_cost_us(const ops::Estimate& estimate, const Device& device) {
+double op_cost_us(const ops::Estimate& estimate, const Device& device,
+                  const Arithmetic& arithmetic) {
   const Work& work = estimate.work;
   if (work.launches <= 0) return 0;
-  double us = roofline_us(work, device);
+  double us = roofline_us(work, device, arithmetic);
   // Whether a machine has such a library is known where tensor cores need a later one. On the cards
   // before them it was measured both ways (results of the costs).
   if (estimate.transformed_bytes > 0 && work.products.count > 0 && device.multiprocessors > 0 &&
@@ -162,7 +143,8 @@ void check_figures(const Cluster& cluster) {
   }
 }
 
-void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
+void estimate(const Graph& graph, const Cluster& cluster, OpId op, const Arithmetic& arithmetic,
+              Table& table) {
   const ops::Estimate estimate = costs::estimate_work(graph, op);
   const bool stays_on_host = host_only(graph, op);
   // A machine file without a host leaves it out; the runtime's processor still runs what GPUs cannot.
@@ -173,7 +155,7 @@ void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table)
     const Device& device = cluster.kind_device(kind);
     if (stays_on_host && !device.host) continue;
     if (device.runs.every() ? no_gpu_kernel && !device.host : refused(graph, op, device)) continue;
-    table.us[at(kind)][at(op)] = op_cost_us(estimate, device);
+    table.us[at(kind)][at(op)] = op_cost_us(estimate, device, arithmetic);
   }
 }
 
@@ -198,23 +180,27 @@ std::string op_refusal(const Graph& graph, OpId op, const Device& device) {
   return tensor == kNoTensor ? "" : cat("runs nothing in ", dtype_name(graph.dtype(tensor)));
 }
 
-double costs::kernel_us(const Graph& graph, OpId op, const Device& device) {
-  return op_cost_us(estimate_work(graph, op), device);
+double costs::kernel_us(const Graph& graph, OpId op, const Device& device,
+                        const Arithmetic& arithmetic) {
+  return op_cost_us(estimate_work(graph, op), device, arithmetic);
 }
 
-double roofline_us(const Work& work, const Device& device) noexcept {
+double roofline_us(const Work& work, const Device& device, const Arithmetic& arithmetic) noexcept {
   const costs::Efficiency& share = costs::efficiency(work.op_class, device.host);
   double us = 0;
   if (work.bytes > 0) us = work.bytes / (device.memory_bandwidth * share.bandwidth) * 1e6;
-  if (work.flops > 0) {
-    const double flops = peak_flops(device, work.dtype, share.matrix) * share.compute;
-    const bool has_sizes = share.matrix && work.products.count > 0;
+  if (work.flops > 0 && !share.matrix) {
+    const double flops = costs::peak_flops(device, work.dtype, /*matrix=*/false) * share.compute;
+    us = std::max(us, work.flops / flops * 1e6);
+  } else if (work.flops > 0) {
+    const costs::ProductRate rate = costs::product_rate(work, device, arithmetic);
+    const bool has_sizes = work.products.count > 0;
     us = std::max(us, has_sizes && device.multiprocessors > 0
-                          ? costs::product_us(work.products, flops,
-                                              ops::work::element_bytes(work.dtype), device)
-                          : work.flops / flops * 1e6);
+                          ? costs::product_us(work.products, rate.flops, rate.element_bytes, device)
+                          : work.flops / rate.flops * 1e6);
     if (has_sizes && work.op_class == OpClass::matmul) {
-      const double vector_flops = peak_flops(device, work.dtype, /*matrix=*/false) * share.compute;
+      const double vector_flops =
+          costs::peak_flops(device, work.dtype, /*matrix=*/false) * share.compute;
       us = std::min(us, costs::few_rows_us(work.products, vector_flops, work.bytes, device));
     }
   }
@@ -337,16 +323,20 @@ std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cl
   return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace), "stated");
 }
 
-std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster) {
+std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster,
+                                             const std::optional<Arithmetic>& arithmetic) {
   check_figures(cluster);
+  const Arithmetic taken = arithmetic.value_or(usual_arithmetic(graph));
   Table table(graph, cluster);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!graph.is_constant(op)) estimate(graph, cluster, op, table);
+    if (!graph.is_constant(op)) estimate(graph, cluster, op, taken, table);
   }
   return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace), "roofline");
 }
 
-std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const Cluster& cluster) {
+std::shared_ptr<const Costs> Costs::stated_or_roofline(
+    const Graph& graph, const Cluster& cluster, const std::optional<Arithmetic>& arithmetic) {
+  const Arithmetic taken = arithmetic.value_or(usual_arithmetic(graph));
   Table table(graph, cluster);
   bool estimated = false;
   bool stated = false;
@@ -358,7 +348,7 @@ std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const
     } else {
       if (!estimated) check_figures(cluster);
       estimated = true;
-      estimate(graph, cluster, op, table);
+      estimate(graph, cluster, op, taken, table);
     }
   }
   return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace),

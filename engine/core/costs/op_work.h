@@ -1,6 +1,7 @@
 #pragma once
 
 #include "berth/cluster.h"
+#include "berth/costs.h"
 #include "berth/graph.h"
 #include "ops/work.h"
 
@@ -11,6 +12,7 @@ namespace berth::costs {
 [[nodiscard]] ops::Estimate estimate_work(const Graph& graph, OpId op);
 
 /// The roofline cost of the op on `device`, whose figures are stated, whatever its runtime has a kernel of.
-[[nodiscard]] double kernel_us(const Graph& graph, OpId op, const Device& device);
+[[nodiscard]] double kernel_us(const Graph& graph, OpId op, const Device& device,
+                               const Arithmetic& arithmetic);
 
 }  // namespace berth::costs

@@ -21,6 +21,7 @@ constexpr Figure kFigures[] = {
     {"flops_16", &Device::flops_16},
     {"flops_8", &Device::flops_8},
     {"flops_64", &Device::flops_64},
+    {"flops_tf32", &Device::flops_tf32},
     {"memory_bandwidth_bytes_per_s", &Device::memory_bandwidth},
     {"op_overhead_us", &Device::op_overhead_us},
     {"multiprocessors", &Device::multiprocessors},
@@ -55,8 +56,8 @@ Json runs_json(const DeviceOps& runs) {
 
 Device read_device(const JsonReader& json) {
   json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
-                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "multiprocessors", "host",
-                      "runs", "source"});
+                      "flops_tf32", "memory_bandwidth_bytes_per_s", "op_overhead_us",
+                      "multiprocessors", "host", "runs", "source"});
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();

@@ -226,7 +226,8 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     TaskParts parts;
     std::vector<std::string> notes = c::get(graph).notes;
     if (given.cost != nullptr) {
-      LoadedCosts own = make_costs(*keeps, *the_graph, *the_cluster, settings.costs.value_or(""));
+      LoadedCosts own = make_costs(*keeps, *the_graph, *the_cluster, settings.costs.value_or(""),
+                                   arithmetic_of(settings, *the_graph));
       notes.insert(notes.end(), own.notes.begin(), own.notes.end());
       parts.costs = asked_costs(given, *the_graph, *the_cluster, *own.costs);
     }

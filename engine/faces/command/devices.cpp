@@ -88,6 +88,7 @@ Json presets_json() {
                        {"flops_16", known.device.flops_16},
                        {"flops_8", known.device.flops_8},
                        {"flops_64", known.device.flops_64},
+                       {"flops_tf32", known.device.flops_tf32},
                        {"memory_bandwidth_bytes_per_s", known.device.memory_bandwidth},
                        {"multiprocessors", known.device.multiprocessors},
                        {"slot", known.slot}});

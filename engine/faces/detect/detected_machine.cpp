@@ -70,6 +70,7 @@ Device gpu_device(const GpuFacts& facts, int number, DetectedMachine& machine) {
   gpu.flops_16 = rates.flops_16;
   gpu.flops_8 = rates.flops_8;
   gpu.flops_64 = rates.flops_64;
+  gpu.flops_tf32 = rates.flops_tf32;
   gpu.memory_bandwidth = told_bandwidth;
   if (told_bandwidth == 0 && rates.known != nullptr) {
     gpu.memory_bandwidth = rates.known->device.memory_bandwidth;

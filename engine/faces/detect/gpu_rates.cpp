@@ -139,6 +139,7 @@ GpuRates rates_of(const GpuFacts& gpu) {
     rates.flops_16 = sheet.flops_16;
     rates.flops_8 = sheet.flops_8;
     rates.flops_64 = sheet.flops_64;
+    rates.flops_tf32 = sheet.flops_tf32;
     rates.multiprocessors = sheet.multiprocessors;
     rates.op_overhead_us = sheet.op_overhead_us;
     rates.source = cat("those of '", sheet.name, "', ", rates.known->source);
@@ -154,6 +155,7 @@ GpuRates rates_of(const GpuFacts& gpu) {
   } else if (gpu.name.find("GeForce") != std::string::npos) {
     rates.flops_16 /= 2;  // their tensor cores accumulate in f32 at half the rate, integers not
   }
+  if (gpu.major >= 8) rates.flops_tf32 = rates.flops_16 / 2;
   rates.source = cat(gpu.cores, " cores at ", giga(gpu.hertz),
                      " GHz, its highest clock; other types by its generation's rates");
   return rates;

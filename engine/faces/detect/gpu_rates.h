@@ -10,7 +10,7 @@ namespace berth::detect {
 
 struct GpuRates {
   double flops = 0;
-  double flops_16 = 0, flops_8 = 0, flops_64 = 0;  ///< as in Device
+  double flops_16 = 0, flops_8 = 0, flops_64 = 0, flops_tf32 = 0;  ///< as in Device
   double multiprocessors = 0;
   double op_overhead_us = 0;
   double nvlink_lane = 0;  ///< bytes per second of one link in one direction; 0 = it has none

@@ -76,6 +76,7 @@ Device read_device(lua_State* L, Fields& fields) {
   fields.read("flops_16", device.flops_16);
   fields.read("flops_8", device.flops_8);
   fields.read("flops_64", device.flops_64);
+  fields.read("flops_tf32", device.flops_tf32);
   fields.read("memory_bandwidth", device.memory_bandwidth);
   fields.read("op_overhead_us", device.op_overhead_us);
   fields.read("multiprocessors", device.multiprocessors);
@@ -145,6 +146,7 @@ int device(Call& call) {
   set_number(call.L, "flops_16", device.flops_16);
   set_number(call.L, "flops_8", device.flops_8);
   set_number(call.L, "flops_64", device.flops_64);
+  set_number(call.L, "flops_tf32", device.flops_tf32);
   set_number(call.L, "memory_bandwidth", device.memory_bandwidth);
   set_number(call.L, "op_overhead_us", device.op_overhead_us);
   set_number(call.L, "multiprocessors", device.multiprocessors);

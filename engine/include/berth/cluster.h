@@ -35,6 +35,9 @@ struct Device {
   double flops_16 = 0;
   double flops_8 = 0;
   double flops_64 = 0;
+  /// Peak FLOP/s of matrix units that take f32 operands in TF32 and accumulate in f32. 0 = it has none.
+  /// Arithmetic (costs.h) says which products take it.
+  double flops_tf32 = 0;
   double memory_bandwidth = 0;  ///< bytes per second; 0 = not stated
   /// Fixed cost of starting one op, >= 0. It is not part of Costs. `dataflow` semantics adds it
   /// once to every op whose cost is above 0.

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/cluster.h"
@@ -29,12 +31,31 @@ namespace berth {
 /// True if the work is stated or op_work has a rule for the op's type.
 [[nodiscard]] BERTH_EXPORT bool has_work_rule(const Graph& graph, OpId op);
 
+/// Which f32 arithmetic takes a device's TF32 (Device::flops_tf32).
+enum class Tf32 : std::uint8_t {
+  none,
+  convolutions,  ///< what cuDNN computes: convolutions and recurrent layers
+  all,           ///< and matrix products
+};
+/// "none", "convolutions" or "all". Throws Error(invalid_argument) for another name.
+[[nodiscard]] BERTH_EXPORT Tf32 tf32_from_name(std::string_view name);
+[[nodiscard]] BERTH_EXPORT std::string_view tf32_name(Tf32 tf32) noexcept;
+
+/// How the program that runs a step computes products.
+struct Arithmetic {
+  Tf32 tf32 = Tf32::convolutions;
+};
+/// The default of the runtime that the graph's dialect belongs to. ONNX Runtime, TensorFlow and XLA take all in
+/// TF32; PyTorch, which stands for any other, convolutions alone.
+[[nodiscard]] BERTH_EXPORT Arithmetic usual_arithmetic(const Graph& graph);
+
 /// Roofline time (Williams, Waterman and Patterson, CACM 2009) of `work` on `device`: the larger of
 /// FLOPs and bytes over the shares of the peaks that the op class reaches. With multiprocessors no
 /// kernel is shorter than its fill, and Work::products pay for part-filled tiles and waves, unless
-/// their rows are few. Peaks of narrow types count for matrix products only. Without the per-op overhead.
+/// their rows are few. Peaks of narrow types and of TF32 count for matrix products only. Without the per-op overhead.
 /// More work never takes less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
-[[nodiscard]] BERTH_EXPORT double roofline_us(const Work& work, const Device& device) noexcept;
+[[nodiscard]] BERTH_EXPORT double roofline_us(const Work& work, const Device& device,
+                                              const Arithmetic& arithmetic = {}) noexcept;
 
 /// Why `device` runs no such op by what it says that it runs (Device::runs), as the end of a sentence:
 /// "runs no op of type 'Loop'", "runs nothing in f64". Empty where it does. Tensors of unknown type are
@@ -73,14 +94,15 @@ class BERTH_EXPORT Costs {
   /// Workspace is counted for attention (score matrices and projections) and for recurrent layers
   /// (the gates of all steps). Libraries compute all other ops in place or by implicit products.
   ///
-  /// Throws Error(invalid_argument) naming a device whose figures are not stated.
-  [[nodiscard]] static std::shared_ptr<const Costs> roofline(const Graph& graph,
-                                                             const Cluster& cluster);
+  /// `arithmetic`: empty = usual_arithmetic. Throws Error(invalid_argument) naming a device whose figures
+  /// are not stated.
+  [[nodiscard]] static std::shared_ptr<const Costs> roofline(
+      const Graph& graph, const Cluster& cluster, const std::optional<Arithmetic>& arithmetic = {});
 
   /// `stated` for the ops that state any cost, `roofline` for the others. Devices state their
   /// figures only where an op needs them.
-  [[nodiscard]] static std::shared_ptr<const Costs> stated_or_roofline(const Graph& graph,
-                                                                       const Cluster& cluster);
+  [[nodiscard]] static std::shared_ptr<const Costs> stated_or_roofline(
+      const Graph& graph, const Cluster& cluster, const std::optional<Arithmetic>& arithmetic = {});
 
   /// `costs` of a graph's ops as a step on the cluster has them: nothing for constants
   /// (Graph::is_constant), which any kind "runs", since the step does not; kCannotRun where a kind

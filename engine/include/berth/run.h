@@ -37,10 +37,14 @@ namespace berth {
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Backend> make_backend(Engine& engine,
                                                                  const std::string& text);
 /// The costs that `source` names: "stated" (in the graph), "roofline", or a file. Empty = op by op:
-/// stated where the graph states one, else roofline.
+/// stated where the graph states one, else roofline. `arithmetic` is that of roofline costs; a file's
+/// readers have that of the model.
 [[nodiscard]] BERTH_EXPORT LoadedCosts make_costs(Engine& engine, const Graph& graph,
-                                                  const Cluster& cluster,
-                                                  const std::string& source);
+                                                  const Cluster& cluster, const std::string& source,
+                                                  const std::optional<Arithmetic>& arithmetic = {});
+/// The arithmetic of roofline costs: the tool's, else none of TF32 where a backend measures, else
+/// usual_arithmetic; the setting "tf32" in place of their `tf32`.
+[[nodiscard]] BERTH_EXPORT Arithmetic arithmetic_of(const Settings& settings, const Graph& graph);
 /// The setting "bound"; strong where it is not set.
 [[nodiscard]] BERTH_EXPORT BoundEffort bound_effort(const Settings& settings);
 /// Types of ops that are costed by their bytes alone, and how much of the step they may be; those in bodies too, where

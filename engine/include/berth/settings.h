@@ -18,6 +18,7 @@
 
 #include "berth/bound_effort.h"
 #include "berth/constraints.h"
+#include "berth/costs.h"
 #include "berth/export.h"
 #include "berth/frontend.h"
 #include "berth/groups.h"
@@ -50,6 +51,8 @@ struct BERTH_EXPORT Settings {
   // --- The problem
   std::optional<std::string> cluster;  ///< a preset, a file, or the text of a file
   std::optional<std::string> costs;
+  /// The f32 arithmetic that roofline costs have in TF32; default: that of arithmetic_of (run.h).
+  std::optional<Tf32> tf32;
   std::optional<Objective> objective;
   std::optional<Semantics> semantics;
   std::optional<Grouping> grouping;

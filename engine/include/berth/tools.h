@@ -38,6 +38,8 @@ struct ToolTask {
   bool spill = false;
   /// The objective is throughput: steps follow each other through the devices.
   bool pipeline = false;
+  /// That of `costs`.
+  Arithmetic arithmetic = {};
 };
 
 struct Tool {
@@ -54,6 +56,8 @@ struct Tool {
   /// The model with the caches that the tool allots in place of the file's: the same ops with tensors of
   /// other sizes, for which costs and rules are asked for. Throws as `rules` does. Null = the file's.
   std::shared_ptr<const Graph> (*held)(std::shared_ptr<const Graph> graph);
+  /// How its products are computed by default.
+  Arithmetic arithmetic;
 };
 
 [[nodiscard]] BERTH_EXPORT std::span<const Tool> tools();

@@ -12,7 +12,7 @@
 #define BERTH_VERSION_STRING "0.1.0"
 
 /// Raised whenever a type that crosses the plugin boundary changes in any way.
-#define BERTH_ABI_VERSION 17
+#define BERTH_ABI_VERSION 18
 
 namespace berth {
 

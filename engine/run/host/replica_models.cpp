@@ -12,6 +12,7 @@
 #include "berth/support/text.h"
 #include "costs/cost_table.h"
 #include "host/load_parts.h"
+#include "host/task_notes.h"
 
 namespace berth {
 namespace {
@@ -110,12 +111,14 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
   // Sizes that the file fixes are constants, and those of a share are not: both are to be the same ops.
   if (!stated) loaded.graph = load_at(batch_);
   LoadedCosts costs =
-      make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()));
+      make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()),
+                 arithmetic_of(settings, *loaded.graph));
   notes_.insert(notes_.end(), costs.notes.begin(), costs.notes.end());
   costs.costs = Costs::of_step(std::move(costs.costs), *loaded.graph, *cluster_);
+  note_tf32(*loaded.graph, *cluster_, *costs.costs, settings, notes_);
   if (costs.costs->source() != "roofline") {
     try {
-      roofline_ = Costs::roofline(*loaded.graph, *cluster_);
+      roofline_ = Costs::roofline(*loaded.graph, *cluster_, arithmetic_of(settings, *loaded.graph));
     } catch (const Error& error) {
       throw Error(
           ErrorCode::unsupported,
@@ -126,7 +129,7 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
 }
 
 std::shared_ptr<const Costs> ReplicaModels::costs_at(const Graph& graph) const {
-  auto roofline = Costs::roofline(graph, *cluster_);
+  auto roofline = Costs::roofline(graph, *cluster_, arithmetic_of(settings_, graph));
   if (roofline_ == nullptr) return roofline;
   const Costs& whole = *sizes_.at(batch_).costs;
   CostTable table(whole);

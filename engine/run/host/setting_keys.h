@@ -36,8 +36,9 @@ using AnyField = std::variant<
     Field<std::optional<std::int32_t>>, Field<std::optional<double>>, Field<std::optional<Share>>,
     Field<std::optional<bool>>, Field<std::optional<Objective>>, Field<std::optional<Semantics>>,
     Field<std::optional<Grouping>>, Field<std::optional<BoundEffort>>,
-    Field<std::optional<EvaluatorKind>>, Field<std::optional<LoadOptions::Arguments>>,
-    Field<std::optional<LoadOptions::Experts>>, Field<std::map<std::string, std::int64_t>>,
+    Field<std::optional<EvaluatorKind>>, Field<std::optional<Tf32>>,
+    Field<std::optional<LoadOptions::Arguments>>, Field<std::optional<LoadOptions::Experts>>,
+    Field<std::map<std::string, std::int64_t>>,
     Field<std::map<std::string, std::vector<std::int64_t>>>, Field<OptionTexts>,
     Field<std::vector<ConstraintRule>>, Batch>;
 

@@ -48,6 +48,9 @@ inline void parse_word(const std::string& text, EvaluatorKind& out) {
   out = text == "measure" ? EvaluatorKind::measure : EvaluatorKind::simulate;
 }
 
+inline void parse_word(const std::string& text, Tf32& out) {
+  out = tf32_from_name(text);
+}
 inline void parse_word(const std::string& text, LoadOptions::Arguments& out) {
   out = arguments_from_name(text);
 }
@@ -55,6 +58,9 @@ inline void parse_word(const std::string& text, LoadOptions::Experts& out) {
   out = experts_from_text(text);
 }
 
+inline std::string word(Tf32 value) {
+  return std::string(tf32_name(value));
+}
 inline std::string word(LoadOptions::Arguments value) {
   return std::string(arguments_name(value));
 }

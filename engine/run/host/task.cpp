@@ -179,7 +179,7 @@ bool has_own_model(const Tool& tool) {
 /// its work takes, or what it takes there where a device's figures are not stated. Text resides on hosts
 /// for all.
 std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Cluster& cluster,
-                                              const Costs& costs) {
+                                              const Costs& costs, const Arithmetic& arithmetic) {
   CostTable table(costs);
   const auto is_text = [&](TensorId tensor) {
     return tensor != kNoTensor &&
@@ -199,7 +199,7 @@ std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Cluster&
       if (us < kCannotRun) continue;
       const Device& device = cluster.kind_device(kind);
       const bool has_figures = device.flops > 0 && device.memory_bandwidth > 0;
-      us = has_figures ? costs::kernel_us(graph, op, device) : least;
+      us = has_figures ? costs::kernel_us(graph, op, device, arithmetic) : least;
     }
   }
   return std::move(table).costs();
@@ -211,7 +211,8 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   if (for_tool != nullptr) {
     of_tool =
         for_tool->rules({*posed.graph, *posed.cluster, *posed.costs, posed.spill || posed.placed,
-                         posed.settings.objective == Objective::throughput});
+                         posed.settings.objective == Objective::throughput,
+                         arithmetic_of(posed.settings, *posed.graph)});
     if (of_tool.costs != nullptr) posed.costs = std::move(of_tool.costs);
     if (of_tool.cluster != nullptr) posed.cluster = std::move(of_tool.cluster);
     posed.overwrites = of_tool.overwrites;
@@ -263,7 +264,10 @@ Task task_of(const Posed& before) {
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
-  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.cluster, *posed.costs);
+  const Arithmetic arithmetic = arithmetic_of(posed.settings, *posed.graph);
+  if (own_model) {
+    posed.costs = with_all_kernels(*posed.graph, *posed.cluster, *posed.costs, arithmetic);
+  }
   std::vector<ConstraintRule> joined;  // a placement that is there may have them apart
   if (!posed.placed) joined = joined_rules(*posed.graph, *posed.costs);
   std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
@@ -299,6 +303,7 @@ Task task_of(const Posed& before) {
                                                  groups_of(posed), options, std::move(constraints));
   task.notes = std::move(posed.notes);
   add_notes(*task.problem, *before.cluster, own_model, task.notes);
+  note_tf32(*posed.graph, *posed.cluster, *posed.costs, posed.settings, task.notes);
   note_unused(posed.settings, task.notes);
   task.settings = stored_settings(posed.settings, *task.problem, *before.cluster,
                                   before.parts.costs != nullptr);
@@ -327,7 +332,8 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
   }
   if (posed.costs == nullptr) {
     LoadedCosts loaded = at_key(settings, "costs", [&] {
-      return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""));
+      return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""),
+                        arithmetic_of(settings, *posed.graph));
     });
     posed.costs = std::move(loaded.costs);
     posed.notes = std::move(loaded.notes);
@@ -466,11 +472,23 @@ std::unique_ptr<Backend> make_backend(Engine& engine, const std::string& text) {
 }
 
 LoadedCosts make_costs(Engine& engine, const Graph& graph, const Cluster& cluster,
-                       const std::string& source) {
-  if (source.empty()) return {Costs::stated_or_roofline(graph, cluster), {}};
+                       const std::string& source, const std::optional<Arithmetic>& arithmetic) {
+  if (source.empty()) return {Costs::stated_or_roofline(graph, cluster, arithmetic), {}};
   if (source == "stated") return {Costs::stated(graph, cluster), {}};
-  if (source == "roofline") return {Costs::roofline(graph, cluster), {}};
+  if (source == "roofline") return {Costs::roofline(graph, cluster, arithmetic), {}};
   return engine.load_costs(source, graph, cluster);
+}
+
+Arithmetic arithmetic_of(const Settings& settings, const Graph& graph) {
+  Arithmetic arithmetic = usual_arithmetic(graph);
+  if (const Tool* const for_tool = tool_of(settings)) {
+    arithmetic = for_tool->arithmetic;
+  } else if (settings.evaluator == EvaluatorKind::measure) {
+    arithmetic.tf32 =
+        Tf32::none;  // backends compute f32 as f32, so that a GPU agrees with the host
+  }
+  arithmetic.tf32 = settings.tf32.value_or(arithmetic.tf32);
+  return arithmetic;
 }
 
 BoundEffort bound_effort(const Settings& settings) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "berth/support/text.h"
 #include "constraints/rule_text.h"
 #include "constraints/selection.h"
+#include "costs/arithmetic.h"
 #include "evaluate/next_step.h"
 #include "ops/gpu_kernels.h"
 #include "ops/tables.h"
@@ -279,7 +281,56 @@ void note_unbound_constants(const Problem& problem, std::vector<std::string>& no
   }
 }
 
+/// The f32 arithmetic of a step that takes TF32 under a setting.
+struct TensorFloats {
+  bool convolutions = false;
+  bool products = false;
+};
+TensorFloats tensor_floats_of(const Graph& graph) {
+  TensorFloats found;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op) || !graph.stated_costs(op).empty()) continue;
+    const Work work = op_work(graph, op);
+    if (work.flops <= 0) continue;
+    const std::optional<Tf32> least = costs::least_tf32(work);
+    found.convolutions = found.convolutions || least == Tf32::convolutions;
+    found.products = found.products || least == Tf32::all;
+  }
+  return found;
+}
+
+/// The program that has the arithmetic by default.
+std::string_view program_of(const Settings& settings, const Graph& graph) {
+  if (settings.tool) return *settings.tool;
+  if (graph.dialect() == "onnx") return "ONNX Runtime";
+  if (graph.dialect() == "tf") return "TensorFlow";
+  return graph.dialect() == "mlir" ? "XLA" : "PyTorch";
+}
+
 }  // namespace
+
+void note_tf32(const Graph& graph, const Cluster& cluster, const Costs& costs,
+               const Settings& settings, std::vector<std::string>& notes) {
+  if (settings.tf32 || settings.evaluator == EvaluatorKind::measure) return;
+  if (costs.source().find("roofline") == std::string::npos) return;
+  std::vector<std::string> devices;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    const Device& each = cluster.device(device);
+    if (each.flops_tf32 > 0) devices.push_back(each.name);
+  }
+  if (devices.empty()) return;
+  const TensorFloats found = tensor_floats_of(graph);
+  if (!found.products && !found.convolutions) return;
+  const bool all = arithmetic_of(settings, graph).tf32 == Tf32::all;
+  const bool in_tf32 = all || found.convolutions;
+  const char* const what = !in_tf32 || !found.convolutions ? "products"
+                           : all && found.products         ? "products and convolutions"
+                                                           : "convolutions";
+  notes.push_back(cat("f32 ", what, in_tf32 ? " are in TF32 on " : " are not in TF32 on ",
+                      join(devices, 5), in_tf32 && !all && found.products ? ", products not" : "",
+                      ", as ", program_of(settings, graph),
+                      " computes them by default; the setting tf32 says otherwise"));
+}
 
 void note_unused(const Settings& settings, std::vector<std::string>& notes) {
   if (settings.in_flight && settings.objective != Objective::throughput) {
@@ -287,6 +338,11 @@ void note_unused(const Settings& settings, std::vector<std::string>& notes) {
         cat(settings.place("in_flight"),
             "steps in flight count with objective=throughput alone; a step by itself is "
             "simulated"));
+  }
+  const std::string costs = settings.costs.value_or("");
+  if (settings.tf32 && !costs.empty() && costs != "roofline") {
+    notes.push_back(cat(settings.place("tf32"), "tf32 is for roofline costs, and these are ",
+                        costs == "stated" ? "stated" : "from a file"));
   }
   if (settings.backend && settings.evaluator != EvaluatorKind::measure) {
     notes.push_back(

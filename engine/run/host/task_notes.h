@@ -18,4 +18,8 @@ void note_unused(const Settings& settings, std::vector<std::string>& notes);
 void add_notes(const Problem& problem, const Cluster& machine, bool own_model,
                std::vector<std::string>& notes);
 
+/// Whether f32 is in TF32, where costs rest on that and nobody has said it.
+void note_tf32(const Graph& graph, const Cluster& cluster, const Costs& costs,
+               const Settings& settings, std::vector<std::string>& notes);
+
 }  // namespace berth

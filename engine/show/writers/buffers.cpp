@@ -257,7 +257,7 @@ std::shared_ptr<const Costs> with_fused_experts(const ToolTask& task, const Bloc
       std::vector<double>& row = table.us[at(kind)];
       for (const OpId op : experts) row[at(op)] = row[at(op)] < kCannotRun ? 0 : row[at(op)];
       if (row[at(last)] < kCannotRun) {
-        row[at(last)] = roofline_us(fused, task.cluster.kind_device(kind));
+        row[at(last)] = roofline_us(fused, task.cluster.kind_device(kind), task.arithmetic);
       }
     }
   }

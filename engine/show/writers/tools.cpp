@@ -308,7 +308,8 @@ ToolRules llama(const ToolTask& task) {
   const Widths widths = widths_of(task.graph, blocks, decoder);
   if (widths.hidden == 0) return rules;  // a graph without shapes
   rules.costs = with_llama_buffers(
-      {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline}, blocks, decoder);
+      {task.graph, task.cluster, *rules.costs, task.spill, task.pipeline, task.arithmetic}, blocks,
+      decoder);
   keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   note_caches(task, blocks, decoder, "llama.cpp", rules);
   note_bits(task, ops_of(blocks, decoder.layers), "llama.cpp", "a GGUF file", rules);
@@ -343,8 +344,9 @@ ToolRules vllm_rules(const ToolTask& task) {
   margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
   rules.constraints.push_back(std::move(margin));
   const auto fused = with_fused_experts(task, blocks, decoder);
-  rules.costs = with_vllm_activations({task.graph, task.cluster, *fused, task.spill, task.pipeline},
-                                      blocks, decoder);
+  rules.costs = with_vllm_activations(
+      {task.graph, task.cluster, *fused, task.spill, task.pipeline, task.arithmetic}, blocks,
+      decoder);
   note_caches(task, blocks, decoder, "vLLM", rules);
   note_bits(task, ops_of(blocks, decoder.layers), "vLLM", "a checkpoint", rules);
   note_tensor_parallel(task.cluster, rules);
@@ -522,20 +524,33 @@ void needs_one_gpu(const Graph&, const Cluster& cluster) {
 
 namespace {
 
+/// ONNX Runtime (`use_tf32`), TensorFlow (`enable_tensor_float_32_execution`) and IREE take TF32 for all in
+/// f32 unless they are told not to. The other tools for Intel's GPUs and IBM's have none.
+constexpr Arithmetic kAllTf32 = {Tf32::all};
+/// PyTorch: `torch.backends.cudnn.allow_tf32` is on and that of `cuda.matmul` off.
+constexpr Arithmetic kPyTorch = {Tf32::convolutions};
+/// cuBLAS with CUBLAS_TF32_TENSOR_OP_MATH for weights in f32.
+constexpr Arithmetic kLlamaCpp = {Tf32::all};
+
 constexpr Tool kTools[] = {
-    {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate, nullptr},
+    {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate, nullptr, kPyTorch},
     {"llama.cpp", "llama.cpp", false, "machine", "first", &writers::llama,
-     &writers::with_llama_caches},
-    {"vllm", "vllm", false, "machine", "none", &writers::vllm_rules, &writers::with_vllm_caches},
-    {"deepspeed", "deepspeed", false, "machine", "none", &writers::deepspeed_rules, nullptr},
-    {"torch-pipelining", "torch-pipelining", false, "any", "none", &writers::torch_rules, nullptr},
+     &writers::with_llama_caches, kLlamaCpp},
+    {"vllm", "vllm", false, "machine", "none", &writers::vllm_rules, &writers::with_vllm_caches,
+     kPyTorch},
+    {"deepspeed", "deepspeed", false, "machine", "none", &writers::deepspeed_rules, nullptr,
+     kPyTorch},
+    {"torch-pipelining", "torch-pipelining", false, "any", "none", &writers::torch_rules, nullptr,
+     kPyTorch},
     // Both run one part after the other: what lies on two devices never runs at once. Where both are
     // "any" the tool can have any other plan, which runs no faster.
-    {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules, nullptr},
-    {"openvino", "openvino", false, "any", "any", &writers::openvino_rules, nullptr},
-    {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules, nullptr},
-    {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules, nullptr},
-    {"iree", "csv", false, nullptr, nullptr, &writers::no_rules, nullptr},
+    {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules, nullptr,
+     kAllTf32},
+    {"openvino", "openvino", false, "any", "any", &writers::openvino_rules, nullptr, kAllTf32},
+    {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules, nullptr, kAllTf32},
+    {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules, nullptr,
+     kAllTf32},
+    {"iree", "csv", false, nullptr, nullptr, &writers::no_rules, nullptr, kAllTf32},
 };
 
 }  // namespace

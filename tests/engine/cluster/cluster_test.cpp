@@ -102,6 +102,9 @@ TEST_CASE("Cluster refuses what makes no sense") {
   devices[1].multiprocessors = 3;
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'"});
   devices[1] = device("gpu:1", "gpu");
+  devices[1].flops_tf32 = 3;
+  refuse(devices, any, {"'gpu:0'", "'gpu:1'", "differ in 'flops_tf32'"});
+  devices[1] = device("gpu:1", "gpu");
   devices[1].runs.types = {"Conv"};
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "differ in 'runs'"});
   devices[1] = device("gpu:1", "npu");
@@ -113,6 +116,9 @@ TEST_CASE("Cluster refuses what makes no sense") {
   devices = kThree;
   devices[0].flops = std::numeric_limits<double>::quiet_NaN();
   refuse(devices, any, {"'cpu:0'", "finite"});
+  devices = kThree;
+  devices[0].flops_tf32 = -1;
+  refuse(devices, any, {"'cpu:0'", "not negative"});
 }
 
 }  // namespace

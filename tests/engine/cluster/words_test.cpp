@@ -31,6 +31,7 @@ TEST_CASE("every known device has figures, a source and a machine of its own") {
     // Tensor cores are not slower than vector units, nor narrow types than wide ones.
     if (known.device.flops_16 > 0) CHECK(known.device.flops_16 >= known.device.flops);
     if (known.device.flops_8 > 0) CHECK(known.device.flops_8 >= known.device.flops_16 * 0.5);
+    CHECK(known.device.flops_tf32 == (known.capability >= 80 ? known.device.flops_16 / 2 : 0));
     const bool sized = known.device.memory_bytes > 0;
     const auto cluster = machine_of_words(known.device.name + (sized ? "" : ":32GiB"));
     CHECK(cluster->device(0).host);

@@ -69,6 +69,7 @@ TEST_CASE("a machine's figures follow from its facts") {
   // Of its data sheet: 19.5, 312, 624 and 19.5 TFLOP/s, 1555 GB/s.
   CHECK(gpu.flops == doctest::Approx(19.5e12).epsilon(0.001));
   CHECK(gpu.flops_16 == doctest::Approx(312e12).epsilon(0.001));
+  CHECK(gpu.flops_tf32 == doctest::Approx(156e12).epsilon(0.001));
   CHECK(gpu.flops_8 == doctest::Approx(624e12).epsilon(0.001));
   CHECK(gpu.flops_64 == doctest::Approx(19.5e12).epsilon(0.001));
   CHECK(gpu.memory_bandwidth == doctest::Approx(1555e9).epsilon(0.001));
@@ -146,6 +147,7 @@ TEST_CASE("a GPU computes what its data sheet says, whatever its highest clock")
     const Device& device = cluster->device(1);
     CHECK(device.flops == doctest::Approx(card.f32 * 1e12).epsilon(0.01));
     CHECK(device.flops_16 == doctest::Approx(card.f16 * 1e12).epsilon(0.01));
+    CHECK(device.flops_tf32 == (card.major >= 8 ? device.flops_16 / 2 : 0));
     CHECK(device.flops_8 == doctest::Approx(card.i8 * 1e12).epsilon(0.01));
     CHECK(device.flops_64 == doctest::Approx(card.f64 * 1e12).epsilon(0.02));
     CHECK(device.memory_bandwidth == doctest::Approx(1555e9).epsilon(0.001));  // NVML's

@@ -8,7 +8,7 @@ namespace {
 
 const std::string kGood = R"({"format": "berth.cluster/1", "name": "two",
   "devices": [{"name": "gpu:0", "kind": "gpu", "memory_bytes": 1.6e10, "flops": 1e12,
-               "flops_16": 2e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5,
+               "flops_16": 2e12, "flops_tf32": 1.5e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5,
                "multiprocessors": 7},
               {"name": "cpu:0", "kind": "cpu", "host": true},
               {"name": "npu:0", "kind": "npu", "runs": {"types": ["Conv", "Relu"],
@@ -27,6 +27,8 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
     CHECK(cluster->device(0).memory_bytes == 16000000000);
     CHECK(cluster->device(0).flops == 1e12);
     CHECK(cluster->device(0).flops_16 == 2e12);
+    CHECK(cluster->device(0).flops_tf32 == 1.5e12);
+    CHECK(cluster->device(1).flops_tf32 == 0);
     CHECK(cluster->device(0).memory_bandwidth == 2e11);
     CHECK(cluster->device(0).op_overhead_us == 5);
     CHECK(cluster->device(0).multiprocessors == 7);

@@ -23,6 +23,7 @@ Settings parsed(const std::string& keys, SettingsTrust trust = SettingsTrust::ow
 const std::vector<std::pair<std::string, std::string>> kValues = {
     {"cluster", "\"k80x4\""},
     {"costs", "\"roofline\""},
+    {"tf32", "\"convolutions\""},
     {"objective", "\"throughput\""},
     {"semantics", "\"placeto\""},
     {"grouping", "\"balanced\""},

@@ -8,7 +8,7 @@ check.test("a cluster made from a table tells it back", function()
     name = "mixed",
     devices = {
       { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12, flops_16 = 2e12, flops_8 = 4e12,
-        flops_64 = 5e11, memory_bandwidth = 1e11, op_overhead_us = 2, multiprocessors = 7 },
+        flops_64 = 5e11, flops_tf32 = 1.5e12, memory_bandwidth = 1e11, op_overhead_us = 2, multiprocessors = 7 },
       { name = "c0", kind = "cpu", memory_bytes = math.huge, host = true },
     },
     links = {
@@ -19,7 +19,7 @@ check.test("a cluster made from a table tells it back", function()
   check.equal(tostring(cluster), "cluster 'mixed' (g0, c0)")
   check.equal({ cluster:name(), cluster:device_count() }, { "mixed", 2 })
   check.equal(cluster:device(1), { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12,
-    flops_16 = 2e12, flops_8 = 4e12, flops_64 = 5e11, memory_bandwidth = 1e11, op_overhead_us = 2,
+    flops_16 = 2e12, flops_8 = 4e12, flops_64 = 5e11, flops_tf32 = 1.5e12, memory_bandwidth = 1e11, op_overhead_us = 2,
     multiprocessors = 7, host = false })
   check.equal({ cluster:device(2).memory_bytes, cluster:device(2).host }, { math.huge, true })
   check.equal({ cluster:find "c0", cluster:find "c1" }, { 2 })
