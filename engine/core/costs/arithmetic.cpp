@@ -32,7 +32,7 @@ std::string_view tf32_name(Tf32 tf32) noexcept {
 
 Arithmetic usual_arithmetic(const Graph& graph) {
   const bool has_runtime = graph.dialect() != "berth";
-  return {has_runtime ? Tf32::all : Tf32::convolutions};
+  return {has_runtime ? Tf32::all : Tf32::convolutions, /*narrow_as_integers=*/false};
 }
 
 namespace costs {
@@ -41,6 +41,14 @@ namespace {
 bool takes_tf32(const Work& work, const Device& device, Tf32 tf32) noexcept {
   const std::optional<Tf32> least = least_tf32(work);
   return device.flops_tf32 > 0 && least && tf32 >= *least;
+}
+
+/// Whether products with narrow weights are of 8-bit integers. llama.cpp's kernels for them are chosen from
+/// Pascal's four-way dot product on, but not on Volta, whose 16 bits are faster.
+bool takes_integers(const Work& work, const Device& device, const ProductShares& shares,
+                    const Arithmetic& arithmetic) noexcept {
+  return arithmetic.narrow_as_integers && work.narrow_weights && work.op_class == OpClass::matmul &&
+         shares.integers > 0 && device.flops_8 > 0 && device.flops_8 >= device.flops_16;
 }
 
 }  // namespace
@@ -80,7 +88,13 @@ std::optional<Tf32> least_tf32(const Work& work) noexcept {
 ProductRate product_rate(const Work& work, const Device& device,
                          const Arithmetic& arithmetic) noexcept {
   const Efficiency& share = efficiency(work.op_class, device.host);
-  double flops = peak_flops(device, work.dtype, /*matrix=*/true) * share.compute;
+  const ProductShares& shares = product_shares(device);
+  if (takes_integers(work, device, shares, arithmetic)) {
+    return {device.flops_8 * shares.integers, /*element_bytes=*/1};
+  }
+  // No class comes nearer to the peak than plain products do.
+  const double reached = std::min(share.compute, share_of(shares, work.dtype));
+  double flops = peak_flops(device, work.dtype, /*matrix=*/true) * reached;
   if (takes_tf32(work, device, arithmetic.tf32)) {
     flops = std::max(flops, device.flops_tf32 * share.compute);
   }

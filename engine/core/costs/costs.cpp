@@ -77,7 +77,8 @@ double minimal_gradient_us(const ops::Estimate& estimate, const Device& device) 
   const MatrixProducts& direct = estimate.work.products;
   const MatrixProducts between = {direct.rows / 9, direct.columns, direct.inner / 4,
                                   direct.count * 16};
-  const double flops = device.flops * costs::efficiency(OpClass::matmul, device.host).compute;
+  const double flops =
+      device.flops * costs::share_of(costs::product_shares(device), estimate.work.dtype);
   const double bandwidth =
       device.memory_bandwidth * costs::efficiency(OpClass::elementwise, device.host).bandwidth;
   return costs::product_us(between, flops, ops::work::element_bytes(estimate.work.dtype), device) +

@@ -33,6 +33,10 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
+#include <unordered_map>
+
+#include "berth/machines.h"
 
 namespace berth::costs {
 namespace {
@@ -77,6 +81,68 @@ static_assert(static_cast<int>(OpClass::other) == kOpClassCount - 1,
               "the tables above follow the order of OpClass");
 
 }  // namespace
+
+namespace {
+
+// By maker, where that is known. PyTorch's f32 and f16 products are those of the table in GitHub's
+// zzc0721/torch-performance-test-data (numbers are issues there), in shares of the peaks of machines in words.
+//  NVIDIA   0.80 as DeepBench has it: f16 on A100 0.79 (108), H100 0.66 (79), A40 0.79 (185), V100 0.79. In f32
+//           without TF32 where half of its units are shared with integers: 4090 0.65 (78), RTX 3060 0.65, A40
+//           0.63. In TF32 as other types: A40 0.80, H100 0.81, A100 0.69.
+//  AMD      f16 on 7900 XTX, 7900 XT and 7700 XT 0.79 to 0.80.
+//  Intel    f16 on Arc A770 0.43 (ollama issue 2458).
+// llama.cpp's products of 8-bit integers, with scales of blocks of 32 in f32 between them, are settled on its
+// prompts with 4 bits on RTX 3080 and 7900 XTX (results of the costs, which have what they are judged by).
+constexpr ProductShares kHostShares = {1, 1, 1, 0};  // the table of classes alone
+constexpr ProductShares kOtherShares = {0.80, 0.80, 0.80, 0};
+constexpr ProductShares kNvidia = {0.80, 0.80, 0.80, 0.30};
+constexpr ProductShares kNvidiaDouble = {0.62, 0.80, 0.80, 0.30};
+constexpr ProductShares kRadeon = {0.80, 0.80, 0.80, 0.45};
+constexpr ProductShares kIntel = {0.80, 0.43, 0.43, 0};
+
+/// Whether half of the f32 units share their ports with integers (GA10x, AD10x, GB20x): tensor cores are
+/// few there beside those units, and many on data centres' cards.
+bool has_double_f32(const Device& device) noexcept {
+  constexpr double kFew = 3;
+  return device.flops_tf32 > 0 && device.flops_tf32 < kFew * device.flops;
+}
+
+std::unordered_map<std::string_view, const ProductShares*> shares_by_word() {
+  std::unordered_map<std::string_view, const ProductShares*> shares;
+  for (const KnownDevice& known : known_devices()) {
+    const bool radeon =
+        known.maker == "AMD" && !known.device.kind.starts_with("mi");  // no Instinct
+    shares[known.device.kind] = known.maker == "NVIDIA"  ? &kNvidia
+                                : known.maker == "Intel" ? &kIntel
+                                : radeon                 ? &kRadeon
+                                                         : &kOtherShares;
+  }
+  return shares;
+}
+
+}  // namespace
+
+const ProductShares& product_shares(const Device& device) noexcept {
+  if (device.host) return kHostShares;
+  static const auto by_word = shares_by_word();
+  const auto known = by_word.find(device.kind);
+  const ProductShares* const shares = known == by_word.end() ? nullptr : known->second;
+  const bool nvidia = shares == nullptr ? device.flops_tf32 > 0 : shares == &kNvidia;
+  if (nvidia) return has_double_f32(device) ? kNvidiaDouble : kNvidia;
+  return shares == nullptr ? kOtherShares : *shares;
+}
+
+double share_of(const ProductShares& shares, DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f32:
+      return shares.f32;
+    case DType::f16:
+    case DType::bf16:
+      return shares.f16;
+    default:
+      return shares.others;
+  }
+}
 
 const Efficiency& efficiency(OpClass op_class, bool host) noexcept {
   return (host ? kHost : kAccelerator)[static_cast<std::size_t>(op_class)];

@@ -1,6 +1,8 @@
 // The share of a device's peaks that an op class reaches.
 #pragma once
 
+#include "berth/cluster.h"
+#include "berth/dtype.h"
 #include "berth/graph.h"
 
 namespace berth::costs {
@@ -15,5 +17,17 @@ struct Efficiency {
 /// makes small and thin work inefficient is told by thread_blocks.h and by the device's per-op
 /// overhead.
 [[nodiscard]] const Efficiency& efficiency(OpClass op_class, bool host) noexcept;
+
+/// The shares of a device's peaks that large matrix products reach, by what they are computed in. Other
+/// classes of products reach no more.
+struct ProductShares {
+  double f32;  ///< by vector units
+  double f16;
+  double others;
+  double integers;  ///< of `flops_8`, of weights in blocks with scales; 0 = no kernels of that kind
+};
+/// By the device's maker, where machines in words know its kind, and by its figures.
+[[nodiscard]] const ProductShares& product_shares(const Device& device) noexcept;
+[[nodiscard]] double share_of(const ProductShares& shares, DType dtype) noexcept;
 
 }  // namespace berth::costs

@@ -40,6 +40,16 @@ Estimate by_bytes(const Graph& graph, OpId op) {
   return estimate;
 }
 
+/// Whether the largest of the op's parameters is stored in 8 bits or fewer.
+bool has_narrow_weights(const Graph& graph, OpId op) {
+  TensorId largest = kNoTensor;
+  for (const TensorId tensor : graph.parameters(op)) {
+    if (largest == kNoTensor || graph.bytes(tensor) > graph.bytes(largest)) largest = tensor;
+  }
+  const int bits = largest == kNoTensor ? 0 : dtype_bits(graph.dtype(largest));
+  return bits > 0 && bits <= 8;
+}
+
 }  // namespace
 
 Estimate estimate_work(const Graph& graph, OpId op) {
@@ -48,6 +58,8 @@ Estimate estimate_work(const Graph& graph, OpId op) {
     estimate.work = *stated;
   } else if (const auto ruled = by_rule(graph, op)) {
     estimate = *ruled;
+    estimate.work.narrow_weights =
+        estimate.work.op_class == OpClass::matmul && has_narrow_weights(graph, op);
   } else {
     estimate = by_bytes(graph, op);
   }
@@ -98,6 +110,7 @@ Work work_in_turn(const Graph& graph, std::span<const OpId> ops) {
       sum.op_class = work.op_class;
       sum.dtype = work.dtype;
       sum.products = work.products;
+      sum.narrow_weights = work.narrow_weights;
     }
     // Sizes of one product say nothing of several.
     if (work.flops > 0 && std::exchange(has_products, true)) sum.products = {};

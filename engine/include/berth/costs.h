@@ -44,6 +44,9 @@ enum class Tf32 : std::uint8_t {
 /// How the program that runs a step computes products.
 struct Arithmetic {
   Tf32 tf32 = Tf32::convolutions;
+  /// Products of Work::narrow_weights are of 8-bit integers, where a device has a peak of those that is
+  /// no less than that of 16 bits, as llama.cpp's are.
+  bool narrow_as_integers = false;
 };
 /// The default of the runtime that the graph's dialect belongs to. ONNX Runtime, TensorFlow and XLA take all in
 /// TF32; PyTorch, which stands for any other, convolutions alone.

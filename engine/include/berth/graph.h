@@ -77,6 +77,8 @@ struct Work {
   MatrixProducts products = {};
   /// Bytes held while the op runs, besides its inputs and outputs: of an op with a body what that makes.
   double workspace_bytes = 0;
+  /// A matrix product whose weights are stored in 8 bits or fewer, whatever it computes in.
+  bool narrow_weights = false;
 };
 
 /// Op `dst` consumes `tensor`, which op `src` produces. kNoTensor = control edge: it orders the two

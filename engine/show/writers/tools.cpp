@@ -526,11 +526,11 @@ namespace {
 
 /// ONNX Runtime (`use_tf32`), TensorFlow (`enable_tensor_float_32_execution`) and IREE take TF32 for all in
 /// f32 unless they are told not to. The other tools for Intel's GPUs and IBM's have none.
-constexpr Arithmetic kAllTf32 = {Tf32::all};
+constexpr Arithmetic kAllTf32 = {Tf32::all, false};
 /// PyTorch: `torch.backends.cudnn.allow_tf32` is on and that of `cuda.matmul` off.
-constexpr Arithmetic kPyTorch = {Tf32::convolutions};
-/// cuBLAS with CUBLAS_TF32_TENSOR_OP_MATH for weights in f32.
-constexpr Arithmetic kLlamaCpp = {Tf32::all};
+constexpr Arithmetic kPyTorch = {Tf32::convolutions, false};
+/// cuBLAS with CUBLAS_TF32_TENSOR_OP_MATH for weights in f32, its own kernels (MMQ) for those of 4 to 8 bits.
+constexpr Arithmetic kLlamaCpp = {Tf32::all, true};
 
 constexpr Tool kTools[] = {
     {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate, nullptr, kPyTorch},

@@ -1,9 +1,13 @@
-// What products reach, by element type and program.
+// What products reach, by element type, maker and program.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "berth/costs.h"
+#include "berth/machines.h"
+#include "one_op.h"
 #include "support/expect_error.h"
 
 namespace berth::test {
@@ -49,6 +53,11 @@ TEST_CASE(
   }
   CHECK(ms(OpClass::matmul, Tf32::all, DType::f64) == doctest::Approx(250));
   CHECK(ms(OpClass::matmul, Tf32::all, DType::f16) == doctest::Approx(31.25));  // 40 of its own
+  // Few units beside those of f32, half of which are shared with integers: 0.62 of f32, 0.80 of TF32.
+  gpu.flops_tf32 = 20e12;
+  CHECK(ms(OpClass::matmul, Tf32::none) == doctest::Approx(1e3 / 6.2));
+  CHECK(ms(OpClass::matmul, Tf32::all) == doctest::Approx(62.5));
+  CHECK(ms(OpClass::convolution, Tf32::none) == doctest::Approx(1e3 / 6));
 }
 
 TEST_CASE(
@@ -79,6 +88,84 @@ TEST_CASE("names of TF32's settings") {
   }
   expect_error(ErrorCode::invalid_argument, {"'on'", "none, convolutions or all"},
                [] { (void)tf32_from_name("on"); });
+}
+
+TEST_CASE("products reach the share of the peak that their maker's libraries do") {
+  struct Case {
+    const char* word;
+    double f32, f16;
+  };
+  constexpr Case kCases[] = {{"v100", 0.80, 0.80},      {"a100", 0.80, 0.80},
+                             {"rtx4090", 0.62, 0.80},   {"a40", 0.62, 0.80},
+                             {"rx7900xtx", 0.80, 0.80}, {"arca770", 0.80, 0.43},
+                             {"m2", 0.80, 0.80}};
+  for (const Case& each : kCases) {
+    CAPTURE(each.word);
+    const KnownDevice* const known = find_known_device(each.word);
+    REQUIRE(known != nullptr);
+    const Device& on = known->device;
+    const auto ms = [&](OpClass op_class, DType dtype) {
+      return roofline_us({1e15, 0, op_class, dtype, 1}, on, {Tf32::none}) / 1e3;
+    };
+    CHECK(ms(OpClass::matmul, DType::f32) == doctest::Approx(1e18 / (each.f32 * on.flops)));
+    CHECK(ms(OpClass::matmul, DType::bf16) ==
+          doctest::Approx(1e18 / (each.f16 * std::max(on.flops, on.flops_16))));
+    CHECK(ms(OpClass::convolution, DType::f16) ==
+          doctest::Approx(1e18 / (std::min(0.60, each.f16) * std::max(on.flops, on.flops_16))));
+  }
+}
+
+TEST_CASE("products with narrow weights are of 8-bit integers where the program has them so") {
+  const auto ms = [](const char* word, bool narrow, bool as_integers, double rows = 0) {
+    Work work{1e15, 0, OpClass::matmul, DType::f16, 1};
+    work.narrow_weights = narrow;
+    if (rows > 0) work.products = {rows, 4096, 1e15 / (2 * rows * 4096), 1};
+    return roofline_us(work, find_known_device(word)->device, {Tf32::all, as_integers}) / 1e3;
+  };
+  const auto flops_8 = [](const char* word) { return find_known_device(word)->device.flops_8; };
+  CHECK(ms("rtx4090", true, true) == doctest::Approx(1e18 / (0.30 * flops_8("rtx4090"))));
+  CHECK(ms("p40", true, true) == doctest::Approx(1e18 / (0.30 * flops_8("p40"))));
+  CHECK(ms("rx7900xtx", true, true) == doctest::Approx(1e18 / (0.45 * flops_8("rx7900xtx"))));
+  for (const char* const word : {"rtx4090", "p40", "rx7900xtx"}) {
+    CAPTURE(word);
+    CHECK(ms(word, false, true) == ms(word, true, false));
+    CHECK(ms(word, true, true) != ms(word, true, false));
+    CHECK(ms(word, true, true, 1) == ms(word, true, false, 1));  // few rows wait for memory
+  }
+  // Volta's 16 bits are faster; Intel's and Apple's have no such kernels.
+  for (const char* const word : {"v100", "arca770", "m2", "host"}) {
+    CAPTURE(word);
+    CHECK(ms(word, true, true) == ms(word, true, false));
+  }
+}
+
+TEST_CASE("weights of 8 bits or fewer are narrow, whatever the product computes in") {
+  const auto narrow = [](DType stored) {
+    GraphBuilder builder("g", "onnx");
+    const TensorId x =
+        builder.add_output(builder.add_op("x", "Input"), tensor({4, 64}, DType::f16));
+    const OpId op =
+        builder.add_op("op", stored == DType::f16 ? "MatMul" : "com.microsoft.MatMulNBits");
+    builder.add_input(op, x);
+    if (stored == DType::f16) {
+      builder.add_input(op, builder.add_parameter(tensor({64, 32}, stored), "w"));
+    } else {
+      builder.add_input(op, builder.add_parameter(tensor({32, 2, 16}, stored), "w"));
+      builder.add_input(op, builder.add_parameter(tensor({32, 2}, DType::f16), "scales"));
+      for (const auto& [key, value] : {std::pair{"bits", 4}, {"N", 32}, {"K", 64}}) {
+        builder.set_attribute(op, key, std::int64_t{value});
+      }
+    }
+    builder.add_output(op, tensor({4, 32}, DType::f16));
+    const auto graph = builder.build();
+    const Work work = op_work(*graph, op);
+    CHECK(work.dtype == DType::f16);
+    const OpId both[] = {op};
+    CHECK(work_in_turn(*graph, both).narrow_weights == work.narrow_weights);
+    return work.narrow_weights;
+  };
+  CHECK(narrow(DType::u8));
+  CHECK_FALSE(narrow(DType::f16));
 }
 
 }  // namespace

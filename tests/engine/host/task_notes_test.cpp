@@ -90,7 +90,10 @@ TEST_CASE("roofline costs have the arithmetic of the tool, which the setting tf3
         name == "accelerate" || name == "vllm" || name == "deepspeed" || name == "torch-pipelining";
     const Arithmetic by_default = arithmetic("onnx", name.c_str(), "");
     CHECK(by_default.tf32 == (torch ? Tf32::convolutions : Tf32::all));
-    CHECK(arithmetic("onnx", name.c_str(), "none").tf32 == Tf32::none);
+    CHECK(by_default.narrow_as_integers == (name == "llama.cpp"));
+    const Arithmetic asked = arithmetic("onnx", name.c_str(), "none");
+    CHECK(asked.tf32 == Tf32::none);
+    CHECK(asked.narrow_as_integers == by_default.narrow_as_integers);
   }
   Settings measured;
   measured.evaluator = EvaluatorKind::measure;
