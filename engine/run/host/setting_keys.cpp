@@ -36,9 +36,8 @@ const KeyRow kRows[] = {
      field<&Settings::costs>(),
      Names::name_or_file},
     {{"tf32", Group::machine, "all|convolutions|none",
-      "what of f32 roofline costs have in TF32, on devices with flops_tf32; default: as the tool "
-      "of "
-      "--for does it, else the model's runtime: all, of PyTorch convolutions"},
+      "what of f32 roofline costs have in TF32, on devices with flops_tf32; default: as the plan's "
+      "tool computes it, else the model's runtime: all, or convolutions with PyTorch"},
      field<&Settings::tf32>()},
     {{"objective", Group::problem, "latency|throughput",
       "what to minimise: latency (the runtime of one step) or throughput (the largest load of a "

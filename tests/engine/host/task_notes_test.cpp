@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/engine.h"
 #include "berth/machines.h"
@@ -122,6 +123,21 @@ TEST_CASE("costs of a task are in TF32 as its settings say") {
     settings.tf32 = Tf32::convolutions;
     CHECK(ms(settings) == doctest::Approx(1e6 / (0.8 * 19.5)));
   }
+}
+
+TEST_CASE("tf32 beside costs that are stated is noted, as it says nothing of them") {
+  GraphBuilder builder("net", "berth");
+  builder.set_cost(builder.add_op("a", "Some"), "", 5);
+  const auto graph = builder.build();
+  Engine engine({"/no/plugins"});
+  Settings settings;
+  settings.tf32 = Tf32::all;
+  const auto notes = [&] {
+    return make_task(engine, graph, machine_of_words("a100+host"), settings).notes;
+  };
+  CHECK(notes().empty());
+  settings.costs = "stated";
+  CHECK(notes() == std::vector<std::string>{"tf32 is for roofline costs, and these are stated"});
 }
 
 }  // namespace
