@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/machines.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "support/sizes.h"
 
 namespace berth {
 namespace {
@@ -30,6 +33,15 @@ constexpr Figure kFigures[] = {
 /// Where figures come from is for people alone, but it is a text.
 void check_source(const JsonReader& json) {
   if (json.has("source")) static_cast<void>(json.at("source").text());
+}
+
+/// A number of bytes, or a text such as "24GiB".
+std::int64_t read_memory(const JsonReader& json) {
+  if (!json.json().is_string()) return json.bytes();
+  if (const auto bytes = memory_of_text(json.text())) return *bytes;
+  json.fail(cat("'", json.text(),
+                "' is no amount of memory; write bytes, such as 25769803776, or a text such as "
+                "\"24GiB\""));
 }
 
 DeviceOps read_runs(const JsonReader& json) {
@@ -61,7 +73,7 @@ Device read_device(const JsonReader& json) {
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();
-  if (json.has("memory_bytes")) device.memory_bytes = json.at("memory_bytes").bytes();
+  if (json.has("memory_bytes")) device.memory_bytes = read_memory(json.at("memory_bytes"));
   for (const Figure& figure : kFigures) {
     if (json.has(figure.key)) device.*figure.field = json.at(figure.key).amount();
   }
@@ -122,10 +134,30 @@ bool names_cluster_file(std::string_view text) {
   return false;
 }
 
+namespace {
+
+/// A name such as g5.xlarge or a100-mig-1g.5gb is meant as a machine, and counts as a file's.
+void check_named_as_file(const std::string& machine) {
+  const bool plain = machine.find('/') == std::string::npos && !machine.ends_with(".json");
+  std::error_code ignored;
+  if (!plain || std::filesystem::exists(machine, ignored)) return;
+  throw Error(ErrorCode::not_found,
+              cat("there is no file '", machine,
+                  "', and no machine in words has a '.' but in numbers: name a cloud's instance by "
+                  "its cards, such as 4xa10g+server:192GiB, and describe a slice of a GPU (MIG) in "
+                  "a file. ",
+                  machine_words_help()));
+}
+
+}  // namespace
+
 // A Lua config may give a machine of its own, which settings hold as the text of its file.
 std::shared_ptr<const Cluster> load_cluster(const std::string& machine) {
   if (machine.starts_with('{')) return parse_cluster(machine, "the cluster");
-  if (names_cluster_file(machine)) return parse_cluster(read_text(machine), machine);
+  if (names_cluster_file(machine)) {
+    check_named_as_file(machine);
+    return parse_cluster(read_text(machine), machine);
+  }
   const auto presets = Cluster::presets();
   const bool preset = std::any_of(presets.begin(), presets.end(),
                                   [&](const auto& info) { return info.name == machine; });

@@ -36,4 +36,11 @@ std::optional<std::int64_t> size_of_text(std::string_view text) {
   return static_cast<std::int64_t>(std::llround(value * factor));
 }
 
+std::optional<std::int64_t> memory_of_text(std::string_view text) {
+  const std::optional<std::int64_t> bytes = size_of_text(text);
+  const bool has_unit = text.find_first_of("bBkKmMgGtT") != std::string_view::npos;
+  const bool taken = bytes && *bytes < std::int64_t{1} << 60 && (has_unit || *bytes == 0);
+  return taken ? bytes : std::nullopt;
+}
+
 }  // namespace berth

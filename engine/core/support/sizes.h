@@ -11,4 +11,8 @@ namespace berth {
 /// is 2^30, as Docker and Slurm take it. A number alone is bytes. Nothing for other texts, and from 2^62 bytes on.
 [[nodiscard]] std::optional<std::int64_t> size_of_text(std::string_view text);
 
+/// The same of a device's memory: a number alone may be meant in any unit, so that only 0 is taken, and nothing
+/// from 2^60 bytes on.
+[[nodiscard]] std::optional<std::int64_t> memory_of_text(std::string_view text);
+
 }  // namespace berth

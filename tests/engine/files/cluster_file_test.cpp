@@ -40,6 +40,26 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
   }
 }
 
+TEST_CASE("memory is a number of bytes or a text with a unit") {
+  const auto memory = [](const std::string& amount) {
+    return parse_cluster(R"({"format": "berth.cluster/1", "name": "m", "links": [], "devices":
+      [{"name": "gpu:0", "kind": "gpu", "memory_bytes": )" +
+                             amount + "}]}",
+                         "m.json")
+        ->device(0)
+        .memory_bytes;
+  };
+  CHECK(memory("25769803776") == std::int64_t{24} << 30);
+  CHECK(memory("\"24GiB\"") == std::int64_t{24} << 30);
+  CHECK(memory("\"24GB\"") == 24'000'000'000);
+  CHECK(memory("\"0\"") == 0);
+  for (const char* const bad : {"\"24\"", "\"much\""}) {
+    test::expect_error(ErrorCode::invalid_file,
+                       {"m.json", "devices[0].memory_bytes", "no amount of memory", "25769803776"},
+                       [&] { static_cast<void>(memory(bad)); });
+  }
+}
+
 TEST_CASE("a parallel link is read and written") {
   std::string text = kGood;
   const std::string shares = R"("shares": ["pcie"])";
