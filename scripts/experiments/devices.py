@@ -25,9 +25,17 @@ NAMES = {
     "mi210": "Radeon Instinct MI210", "mi350x": "Radeon Instinct MI350X", "mi355x": "Radeon Instinct MI355X",
     "a100-pcie": "A100 PCIe 80 GB", "a100-pcie-40gb": "A100 PCIe 40 GB", "h800": "H800 SXM5", "gb10": "GB10",
     "rtx2060": "GeForce RTX 2060", "v100-32gb": "Tesla V100 SXM2 32 GB", "h100-pcie": "H100 PCIe 80 GB", "mi325x": "Radeon Instinct MI325X",
+    "gtx1060": "GeForce GTX 1060 6 GB", "rtx8000": "Quadro RTX 8000", "a2000": "RTX A2000", "m40": "Tesla M40 24 GB",
+    "p4": "Tesla P4", "a10g": "A10G", "p100-pcie": "Tesla P100 PCIe 16 GB", "v100-pcie": "Tesla V100 PCIe 16 GB",
+    "v100-pcie-32gb": "Tesla V100 PCIe 32 GB", "v100s": "Tesla V100S PCIe 32 GB", "a800": "A800 SXM4 80 GB", "b300": "B300",
+    "mi50": "Radeon Instinct MI50", "mi60": "Radeon Instinct MI60", "mi100": "Radeon Instinct MI100",
+    "mi250x": "Radeon Instinct MI250X", "w7800": "Radeon PRO W7800",
 }
 # The database has the sum of a board's two GPUs, and one of a GPU's two dies.
-SCALE = {"mi250": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b200": {"bandwidth": 2, "memory": 2}}
+SCALE = {"mi250": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b200": {"bandwidth": 2, "memory": 2},
+         "mi250x": {"f32": 0.5, "bandwidth": 0.5, "memory": 0.5}, "b300": {"bandwidth": 2, "memory": 2}}
+# And two f32 operations issued at once where Berth counts one.
+TWO_AT_ONCE = ("Radeon RX 7", "Radeon RX 9", "Radeon PRO W7", "Radeon AI PRO", "Radeon 8060S")
 
 
 def name_of(device):
@@ -38,6 +46,8 @@ def name_of(device):
 def figures(device, gpu):
     """(figure, Berth's, the database's) of what both have."""
     scale = SCALE.get(device["name"], {})
+    if any(series in device["description"] for series in TWO_AT_ONCE):
+        scale = {"f32": 0.5}
     chip = device["slot"] == "one memory"
     # The driver reports the total; 512 MiB of it are the context's.
     gib = (device["memory_bytes"] + (0 if chip else 2**29)) / 2**30

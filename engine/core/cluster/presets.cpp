@@ -1,7 +1,7 @@
 // Built-in machines: those of the published systems, and present ones. Figures of their GPUs are those of
 // known_devices.cpp, which says what they are.
 //
-// Links have the data-sheet rate of one direction times the share that copies reach (links.h). The latency
+// Links have the data-sheet rate of one direction times the share that copies reach (estimates.h). The latency
 // of a copy is an estimate between the bare link (about 1 us) and the 25 us of Placeto's simulator, which
 // the K80 machines have.
 //
@@ -24,16 +24,13 @@
 #include "berth/machines.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "cluster/links.h"
+#include "cluster/estimates.h"
 
 namespace berth {
 namespace {
 
 constexpr double kGiga = 1e9;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
-/// Handing an op to a thread pool and waking it: an estimate.
-constexpr double kHostOverheadUs = 2;
 
 /// Vector units of a CPU: cores * clock * f32 operations per cycle and core.
 constexpr double cpu_flops(double cores, double hertz, double flops_per_cycle) {
@@ -156,10 +153,10 @@ Machine p100x4() {
           host_device(256 * kGiB, cpu_flops(20, 2.2e9, kAvx2FlopsPerCycle), 76.8 * kGiga),
           gpu,
           {.bandwidth = kPcieReached * 15.75 * kGiga,  // PCIe 3.0 x16
-           .latency_us = 15,                           // estimate
+           .latency_us = pcie_latency_us(3),
            .gpus_per_socket = 4},
           {.bandwidth_per_lane = kNvlinkReached * 20 * kGiga,
-           .latency_us = 10,  // estimate
+           .latency_us = kNvlinkLatencyUs,
            .lanes = {},
            .lanes_everywhere = 1}};
 }
@@ -187,10 +184,10 @@ Machine v100x8() {
           host_device(488 * kGiB, cpu_flops(32, 2.3e9, kAvx2FlopsPerCycle), 2 * 76.8 * kGiga),
           gpu,
           {.bandwidth = kPcieReached * 15.75 * kGiga,  // PCIe 3.0 x16
-           .latency_us = 15,                           // estimate
+           .latency_us = pcie_latency_us(3),
            .gpus_per_socket = 4},
           {.bandwidth_per_lane = kNvlinkReached * 25 * kGiga,
-           .latency_us = 10,  // estimate
+           .latency_us = kNvlinkLatencyUs,
            .lanes = kCubeMesh,
            .lanes_everywhere = 0}};
 }
@@ -206,10 +203,10 @@ Machine a100x8() {
           host_device(2048 * kGiB, cpu_flops(128, 2.25e9, kAvx2FlopsPerCycle), 2 * 204.8 * kGiga),
           gpu,
           {.bandwidth = kPcieReached * 31.5 * kGiga,  // PCIe 4.0 x16
-           .latency_us = 12,                          // estimate
+           .latency_us = pcie_latency_us(4),
            .gpus_per_socket = 4},
           {.bandwidth_per_lane = kNvlinkReached * 300 * kGiga,
-           .latency_us = 8,  // estimate
+           .latency_us = kNvSwitchLatencyUs,
            .lanes = {},
            .lanes_everywhere = 1}};
 }
@@ -226,10 +223,10 @@ Machine h100x8() {
           host_device(2048 * kGiB, cpu_flops(112, 2.0e9, kAvx512FlopsPerCycle), 2 * 307.2 * kGiga),
           gpu,
           {.bandwidth = kPcieReached * 63 * kGiga,  // PCIe 5.0 x16
-           .latency_us = 10,                        // estimate
+           .latency_us = pcie_latency_us(5),
            .gpus_per_socket = 4},
           {.bandwidth_per_lane = kNvlinkReached * 450 * kGiga,
-           .latency_us = 8,  // estimate
+           .latency_us = kNvSwitchLatencyUs,
            .lanes = {},
            .lanes_everywhere = 1}};
 }

@@ -1,7 +1,5 @@
 // "rtx4090+rtx4060@pcie3x4+host:64GiB" as a cluster.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -14,7 +12,8 @@
 #include "berth/machines.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "cluster/links.h"
+#include "cluster/estimates.h"
+#include "cluster/slots.h"
 #include "support/sizes.h"
 
 namespace berth {
@@ -27,108 +26,38 @@ constexpr std::string_view kDefaultHost = "host";
 /// And where a card is a module on a server's board, or one that a desktop neither feeds nor cools. People put
 /// others of data centres, such as k80, p40, t4 and l4, into desktops.
 constexpr std::string_view kServer = "server";
+// clang-format off
 constexpr std::string_view kOfServers[] = {
-    "a10",       "a30",       "a40",    "l20",       "l40",       "l40s",           "p100",
-    "v100",      "v100-32gb", "a100",   "a100-40gb", "a100-pcie", "a100-pcie-40gb", "h100",
-    "h100-pcie", "h100-nvl",  "h20",    "h200",      "h800",      "b200",           "mi210",
-    "mi250",     "mi300x",    "mi325x", "mi350x",    "mi355x"};
-/// NVLink-C2C leads to no other.
-constexpr std::string_view kGrace = "grace", kC2c = "c2c";
-/// Copies through the host's memory are two copies.
-constexpr double kThroughHost = 0.5;
-/// The share of one memory that a GPU may take. Apple's systems allow it (recommendedMaxWorkingSetSize) two
-/// thirds up to 32 GiB, and three quarters above: 10922.67 MiB of 16 GiB (ise-uiuc/magicoder issue 19), 21845.34
-/// of 32 (llama.cpp pull request 2011), 49152 of 64 (llama.cpp issue 1870). Others have no such limit, and leave
-/// as much to the system: an estimate.
-constexpr double kGpuShare = 0.75, kSmallAppleShare = 2.0 / 3;
-constexpr std::int64_t kSmallApple = std::int64_t{32} << 30;
-/// A copy within one memory reads and writes it.
-constexpr double kOneMemoryShare = 0.5;
-constexpr double kOneMemoryLatencyUs = 5;  // estimate
+    "a10", "a10g", "a30", "a40", "l20", "l40", "l40s", "p100", "v100", "v100-32gb", "v100-pcie", "v100-pcie-32gb", "v100s",
+    "a100", "a100-40gb", "a100-pcie", "a100-pcie-40gb", "a800", "h100", "h100-pcie", "h100-nvl", "h20", "h200", "h800",
+    "b200", "b300", "mi210", "mi250", "mi250x", "mi300x", "mi325x", "mi350x", "mi355x"};
+// clang-format on
+/// The host that NVLink-C2C leads to.
+constexpr std::string_view kGrace = "grace";
+/// The share of one memory that Apple's systems give a GPU (recommendedMaxWorkingSetSize), by its size. In logs of
+/// llama.cpp on present systems: 11.84 GiB of 16 (M4), 24.96 of 32 (M2 Max), 37.44 of 48 (M4 Pro), 51.84 of 64 (M3 Max)
+/// and 107.52 of 128 (M4 Max; M5 Max on macOS 26 in ds4 pull request 893). Before it was two thirds up to 32 GiB and
+/// three quarters above, and no newer log of 8 GiB is known.
+struct AppleShare {
+  std::int64_t up_to_gib;
+  double share;
+};
+constexpr AppleShare kAppleShares[] = {{12, 2.0 / 3}, {24, 0.74}, {48, 0.78}, {96, 0.81}};
+constexpr double kLargeAppleShare = 0.84;
 /// Into and out of what was compiled for a neural processor: an estimate. Qualcomm's Hexagon SDK says a few
 /// hundred where caches are not coherent.
 constexpr double kNpuLatencyUs = 100;
 
-/// What the forms of a slot carry in one direction, as reached, and an estimate of the latency of a
-/// copy: between the bare link (about 1 us) and the 25 us of Placeto's simulator.
-struct Slot {
-  double bandwidth;
-  double latency_us;
-  int generation = 0, lanes = 0;  ///< of PCIe
-};
-struct NamedSlot {
-  std::string_view name;
-  Slot slot;
-};
-// Thunderbolt carries PCIe packets at 22 of 32 Gbit/s (Intel's Thunderbolt 3 brief), version 5 at twice
-// that. NVLink-C2C: 450 GB/s in one direction (NVIDIA's Grace Hopper white paper).
-constexpr NamedSlot kSlots[] = {{"tb3", {2.75e9, 25}},
-                                {"tb4", {2.75e9, 25}},
-                                {"tb5", {5.5e9, 25}},
-                                {kC2c, {kNvlinkReached * 450e9, 5}}};
+constexpr int kChipsetLanes = 4;
 constexpr std::string_view kNvlink = "nvlink";
 
 [[noreturn]] void fail(std::string_view words, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, cat("machine '", words, "': ", what));
 }
 
-std::optional<double> number_at(std::string_view text, std::string_view& rest) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
-  rest = text.substr(at(end - text.data()));
-  return value;
-}
-
-std::optional<int> count_of(std::string_view text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && count > 0 ? std::optional(count) : std::nullopt;
-}
-
 std::int64_t memory_of(std::string_view words, std::string_view text) {
-  const std::optional<std::int64_t> bytes = size_of_text(text);
-  // A number alone may be meant in any unit.
-  const bool has_unit = text.find_first_of("bBkKmMgGtT") != std::string_view::npos;
-  if (bytes && *bytes < std::int64_t{1} << 60 && (has_unit || *bytes == 0)) return *bytes;
+  if (const auto bytes = memory_of_text(text)) return *bytes;
   fail(words, cat("'", text, "' is no amount of memory; write one such as 64GiB, 500MB or 0"));
-}
-
-Slot pcie(int generation, int lanes) {
-  // 0.985 GB/s for a lane of generation 3, twice that for each later one.
-  constexpr double kLatencyUs[] = {15, 12, 10};
-  return {kPcieReached * 15.75e9 / 16 * lanes * (1 << (generation - 3)), kLatencyUs[generation - 3],
-          generation, lanes};
-}
-
-/// The bandwidth that a card of the one has to the other.
-Slot joined(const Slot& card, const Slot& slot) {
-  if (card.generation == 0 || slot.generation == 0) return slot;
-  return pcie(std::min(card.generation, slot.generation), std::min(card.lanes, slot.lanes));
-}
-
-std::optional<Slot> pcie_of(std::string_view text) {
-  if (!text.starts_with("pcie")) return std::nullopt;
-  text.remove_prefix(4);
-  const std::size_t x = text.find('x');
-  const auto generation = count_of(text.substr(0, x));
-  const auto lanes = x == std::string_view::npos ? std::optional(16) : count_of(text.substr(x + 1));
-  if (!generation || !lanes || *generation < 3 || *generation > 5 || *lanes > 16) {
-    return std::nullopt;
-  }
-  return pcie(*generation, *lanes);
-}
-
-std::optional<Slot> slot_of(std::string_view text) {
-  for (const NamedSlot& named : kSlots) {
-    if (named.name == text) return named.slot;
-  }
-  if (const auto pcie = pcie_of(text)) return pcie;
-  std::string_view unit;
-  const std::optional<double> rate = number_at(text, unit);
-  if (rate && *rate > 0 && unit == "GBps") return Slot{*rate * 1e9, 12};
-  return std::nullopt;
 }
 
 /// A word with all that its suffixes say.
@@ -142,58 +71,48 @@ struct Part {
   std::string_view slot_word, nvlink_word;  ///< as given
 };
 
-/// Small letters and digits alone: people write "RTX 4090" and "rtx3060-8GB".
-std::string folded(std::string_view name) {
-  std::string small;
+/// A name in small letters, its digits, and how many letters it has.
+struct Spelling {
+  std::string small, digits;
+  std::size_t letters = 0;
+};
+
+Spelling spelling_of(std::string_view name) {
+  Spelling spelling;
   for (const char c : name) {
     if (c == ' ' || c == '-' || c == '_') continue;
-    small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return small;
-}
-
-const KnownDevice* device_of(std::string_view name) {
-  const std::string small = folded(name);
-  for (const std::string_view before : {"", "rtx", "gtx", "rx"}) {
-    const std::string full = cat(before, small);
-    for (const KnownDevice& known : known_devices()) {
-      if (folded(known.device.name) == full) return &known;
-    }
-    if (small.empty() || small.front() < '0' || small.front() > '9') break;
-  }
-  return nullptr;
-}
-
-/// The digits of a name, and how many letters are between them.
-std::pair<std::string, std::size_t> model_of(std::string_view name) {
-  std::pair<std::string, std::size_t> model{{}, 0};
-  for (const char c : folded(name)) {
+    spelling.small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (c >= '0' && c <= '9') {
-      model.first += c;
+      spelling.digits += c;
     } else {
-      ++model.second;
+      ++spelling.letters;
     }
   }
-  return model;
+  return spelling;
 }
 
-/// The message for a name that no device has. A name with another number, or with other letters where there are
-/// only one or two, is another device and no slip.
-std::string unknown_device(std::string_view name) {
+/// Whether one may be meant by the other. A name with another number, or with other letters where there are only one
+/// or two, in it or before its number, is another device and no slip.
+bool may_be_slip(const Spelling& a, const Spelling& b) {
   constexpr std::size_t kFewLetters = 2;
+  if (a.digits != b.digits) return false;
+  if (a.digits.empty()) return true;
+  const std::size_t series = a.small.find_first_of("0123456789");
+  const bool few = series <= kFewLetters;
+  if (few && a.small.substr(0, series) != b.small.substr(0, series)) return false;
+  return a.letters == b.letters && a.letters > kFewLetters;
+}
+
+/// The message for a name that no device has.
+std::string unknown_device(std::string_view name) {
   std::vector<std::string> all, alike;
-  const auto model = model_of(name);
+  const Spelling own = spelling_of(name);
   for (const KnownDevice& known : known_devices()) {
     all.push_back(known.device.name);
-    const auto other = model_of(known.device.name);
-    const bool numbered = !other.first.empty();
-    if (other.first != model.first) continue;
-    if (!numbered || (other.second == model.second && model.second > kFewLetters)) {
-      alike.push_back(known.device.name);
-    }
+    if (may_be_slip(own, spelling_of(known.device.name))) alike.push_back(known.device.name);
   }
   std::sort(all.begin(), all.end());
-  const std::string near = closest_name(folded(name), alike);
+  const std::string near = closest_name(own.small, alike);
   return cat("there is no device '", name, "'",
              near.empty() ? "." : cat("; did you mean '", near, "'?"),
              " Known: ", join(all, all.size()), ". ", machine_words_help());
@@ -201,19 +120,19 @@ std::string unknown_device(std::string_view name) {
 
 /// "4xNAME", "NAMEx4" or "NAME". A name may end in digits and hold an x, and be a number alone.
 void find_device(std::string_view words, std::string_view text, Part& part) {
-  part.known = device_of(text);
+  part.known = find_named_device(text);
   if (part.known != nullptr) return;
   const std::size_t first = text.find_first_of("xX"), last = text.find_last_of("xX");
   std::string_view name = text;
   if (first != std::string_view::npos) {
     if (const auto count = count_of(text.substr(0, first))) {
       name = text.substr(first + 1);
-      part.known = device_of(name);
+      part.known = find_named_device(name);
       part.count = *count;
     }
     const auto behind = count_of(text.substr(last + 1));
     if (part.known == nullptr && behind) {
-      part.known = device_of(text.substr(0, last));
+      part.known = find_named_device(text.substr(0, last));
       part.count = *behind;
     }
   }
@@ -243,6 +162,13 @@ void once(std::string_view words, std::string_view& known, std::string_view text
 
 void attach(std::string_view words, std::string_view text, Part& part) {
   const std::string& name = part.known->device.name;
+  if (part.known->device.host && text.ends_with(kRateUnit)) {
+    if (const auto rate = slot_of(text)) {
+      once(words, part.slot_word, text);
+      part.slot = *rate;
+      return;
+    }
+  }
   if (part.known->device.host || !part.known->cores.name.empty()) {
     fail(words, cat("'", name, "' is in no slot; leave '@", text, "' out"));
   }
@@ -257,7 +183,7 @@ void attach(std::string_view words, std::string_view text, Part& part) {
   if (!slot) {
     fail(words,
          cat("'", text, "' is no slot. Known: pcie3x16, pcie4x8, pcie5x4 and the like, nvlink, ",
-             "tb3, tb4, tb5, or a rate such as 12GBps."));
+             "oculink, usb4, tb3, tb4, tb5, or a rate such as 12GBps."));
   }
   once(words, part.slot_word, text);
   part.slot = joined(part.slot, *slot);
@@ -267,6 +193,24 @@ void attach(std::string_view words, std::string_view text, Part& part) {
 bool has_bridge(const Part& part) {
   const bool in_slot = part.slot_word.starts_with("pcie") || part.slot_word.starts_with("tb");
   return !part.nvlink_word.empty() || (part.known->bridged && !in_slot);
+}
+
+/// What a placement may use of a card with `left` beside a context where the words say `bytes`: up to that the words
+/// are obeyed, the card's own size leaves as much as when it is not said, and a larger one is that of a card with
+/// more memory. The marketed size is up to a twelfth above the driver's, which error correction lessens.
+std::int64_t usable_memory(std::int64_t left, std::int64_t bytes) {
+  const std::int64_t total = left + kContextBytes;
+  if (bytes <= total + total / 12) return std::min(bytes, left);
+  return bytes - kContextBytes;
+}
+
+/// The share of one memory that GPU and neural processor have together.
+double accelerators_share(const KnownDevice& known, std::int64_t whole) {
+  if (known.maker != "Apple") return kGpuShare;
+  for (const AppleShare& each : kAppleShares) {
+    if (whole <= each.up_to_gib << 30) return each.share;
+  }
+  return kLargeAppleShare;
 }
 
 Part parse_part(std::string_view words, std::string_view text) {
@@ -289,6 +233,9 @@ Part parse_part(std::string_view words, std::string_view text) {
   }
   part.bridged = has_bridge(part);
   const bool one_memory = !part.known->cores.name.empty();
+  if (part.memory_bytes && !one_memory && !part.known->device.host) {
+    part.memory_bytes = usable_memory(part.known->device.memory_bytes, *part.memory_bytes);
+  }
   if (one_memory && !part.memory_bytes && part.known->device.memory_bytes == 0) {
     fail(words, cat("'", name, "' is sold with several sizes of memory; say which: ", name,
                     ":NGiB, where N is yours"));
@@ -315,6 +262,7 @@ class Machine {
                       "; describe such a machine in a berth.cluster/1 file"));
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) check_bridge(i);
+    share_lanes();
   }
 
   [[nodiscard]] std::shared_ptr<const Cluster> cluster() const {
@@ -338,6 +286,16 @@ class Machine {
 
   /// Null where the words name one.
   [[nodiscard]] const KnownDevice* assumed_host() const { return assumed_; }
+
+  [[nodiscard]] std::vector<std::string> notes() const {
+    if (lanes_each_ == 0) return {};
+    const std::string& word = shared_->device.name;
+    return {cat("machine '", words_, "': its ", cards_, " cards share the ", card_lanes_,
+                " PCIe lanes of a desktop's processor, so that '", word, "' has x", lanes_each_,
+                cards_ > 2 ? ", some of it through the chipset" : "",
+                "; say the slot where it has another, such as ", word, "@", shared_->slot,
+                ", or +server for a host with a full slot for each")};
+  }
 
  private:
   [[nodiscard]] std::string_view default_host() const {
@@ -373,14 +331,15 @@ class Machine {
       }
       host_ = one_memory ? known.cores : known.device;
       host_->name = "cpu:0";
+      card_lanes_ = known.card_lanes;
+      if (!one_memory && !part.slot_word.empty()) host_->memory_bandwidth = part.slot.bandwidth;
       if (part.memory_bytes) host_->memory_bytes = *part.memory_bytes;
     }
     if (one_memory) {
       const std::int64_t whole = part.memory_bytes.value_or(known.device.memory_bytes);
       const bool has_npu = !known.npu.name.empty();
-      const bool small = known.maker == "Apple" && whole <= kSmallApple;
       // GPU and neural processor of a phone have equal parts of it.
-      const double share = (small ? kSmallAppleShare : kGpuShare) / (has_npu ? 2 : 1);
+      const double share = accelerators_share(known, whole) / (has_npu ? 2 : 1);
       part.memory_bytes = static_cast<std::int64_t>(share * static_cast<double>(whole));
       host_->memory_bytes = whole - (has_npu ? 2 : 1) * *part.memory_bytes;
       part.slot = {kOneMemoryShare * known.device.memory_bandwidth, kOneMemoryLatencyUs};
@@ -391,6 +350,23 @@ class Machine {
     part.npu = true;
     part.slot.latency_us = kNpuLatencyUs;
     parts_.push_back(part);
+  }
+
+  /// A desktop's processor has one slot's lanes for all cards: two have half each, and more hang in part on four
+  /// lanes of its chipset. A slot that the words name is as they say, and a narrow one the chipset's.
+  void share_lanes() {
+    cards_ = std::count_if(parts_.begin(), parts_.end(), [](const Part& part) {
+      const bool of_chipset = !part.slot_word.empty() && part.slot.lanes <= kChipsetLanes;
+      return part.slot.generation > 0 && !of_chipset;
+    });
+    if (card_lanes_ == 0 || cards_ < 2) return;
+    const int each = cards_ == 2 ? card_lanes_ / 2 : kChipsetLanes;
+    for (Part& part : parts_) {
+      if (!part.slot_word.empty() || part.slot.lanes <= each) continue;
+      part.slot = pcie(part.slot.generation, each);
+      lanes_each_ = each;
+      if (shared_ == nullptr) shared_ = part.known;
+    }
   }
 
   /// Whether the links of bridged devices of one word join these two: those of the first ones, then those
@@ -427,23 +403,30 @@ class Machine {
     const Part& b = parts_[j];
     if (a.known == b.known && a.bridged && b.bridged) {
       const double rate = linked(i, j) ? a.known->bridge_bytes_per_s : a.known->beyond_bytes_per_s;
-      if (rate > 0) return {name(i), name(j), rate, kBridgeLatencyUs, {}};
+      const double latency_us = a.known->linked_in == 0 ? kNvSwitchLatencyUs : kNvlinkLatencyUs;
+      if (rate > 0) return {name(i), name(j), rate, latency_us, {}};
     }
     const bool one_memory = a.known == b.known && a.npu != b.npu;
     const bool peers = a.known->peer_to_peer && b.known->peer_to_peer;
     const bool direct = one_memory || (peers && a.known->maker == b.known->maker);
     const double slower = std::min(a.slot.bandwidth, b.slot.bandwidth);
     const double latency_us = std::max(a.slot.latency_us, b.slot.latency_us);
-    return {
-        name(i), name(j), slower * (direct ? 1 : kThroughHost), latency_us * (direct ? 1 : 2), {}};
+    if (direct) return {name(i), name(j), slower, latency_us, {}};
+    return {name(i),
+            name(j),
+            slower * kThroughHost,
+            2 * latency_us,
+            {staged_channel(name(std::min(i, j)), name(std::max(i, j)))}};
   }
-
-  static constexpr double kBridgeLatencyUs = 8;  // estimate
 
   std::string_view words_;
   std::optional<Device> host_;
   const KnownDevice* assumed_ = nullptr;
   std::vector<Part> parts_;  // one entry per device
+  int card_lanes_ = 0;       // of the host
+  std::ptrdiff_t cards_ = 0;
+  int lanes_each_ = 0;  // that were given instead of a slot's; 0 = none
+  const KnownDevice* shared_ = nullptr;
 };
 
 }  // namespace
@@ -456,9 +439,13 @@ const KnownDevice* assumed_host(std::string_view words) {
   return Machine(words).assumed_host();
 }
 
+std::vector<std::string> machine_notes(std::string_view words) {
+  return Machine(words).notes();
+}
+
 std::string machine_words_help() {
-  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:10GiB@pcie3x4, "
-         "sd8gen3:12GiB; "
+  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:10GiB@pcie3x4 "
+         "(10 GiB of it to use), rtx4090:48GiB (a card of that size), sd8gen3:12GiB; "
          "`berth devices` lists the devices. `here` is this machine. Any other is a "
          "berth.cluster/1 "
          "file: `berth devices --cluster rtx3060 --json > my.json` writes one to put its figures "

@@ -8,31 +8,14 @@
 #include "berth/files.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "cluster/estimates.h"
 #include "cluster/mask.h"
 #include "detect/gpu_rates.h"
 
 namespace berth::detect {
 namespace {
 
-// The same shares of a data sheet's rate, and the same estimates, as in the built-in machines
-// (engine/core/cluster/presets.cpp), so that the two compare.
-constexpr std::int64_t kContextBytes = std::int64_t{512} << 20;
-constexpr double kPcieReached = 0.8;
-constexpr double kNvlinkReached = 0.9;
-constexpr double kHostOverheadUs = 2;
 constexpr double kDefaultHertz = 2e9;
-/// Copies between cards through the host's memory are two copies.
-constexpr double kThroughHost = 0.5;
-/// As of chips in words (engine/core/cluster/words.cpp).
-constexpr double kGpuShare = 0.75;
-constexpr double kOneMemoryShare = 0.5;
-constexpr double kOneMemoryLatencyUs = 5;
-
-/// Bytes per second of a lane in one direction, after its coding.
-double pcie_lane(int generation) {
-  constexpr double kLane[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
-  return kLane[std::clamp(generation, 0, 6)];
-}
 
 Device host_device(const HostFacts& facts, std::string& source) {
   Device host;
@@ -200,10 +183,7 @@ class Links {
     const int generation = facts.pcie_generation > 0 ? facts.pcie_generation : 3;
     const int lanes = facts.pcie_lanes > 0 ? facts.pcie_lanes : 16;
     const bool told = facts.pcie_generation > 0 && facts.pcie_lanes > 0;
-    return {pcie_lane(generation) * lanes * kPcieReached,
-            generation <= 3   ? 15.0
-            : generation == 4 ? 12.0
-                              : 10.0,
+    return {pcie_bandwidth(generation, lanes), pcie_latency_us(generation),
             cat("PCIe ", generation, ".0 x", lanes, told ? " by NVML" : ", a guess",
                 ", times 0.8; latency: estimate")};
   }
@@ -214,7 +194,11 @@ class Links {
       const bool switched = link.peer == NvlinkFacts::kSwitch;
       const double lane = rates_of(of(gpu)).nvlink_lane;
       if (lane == 0) return false;
-      add({name(gpu), name(peer), link.lanes * lane * kNvlinkReached, switched ? 8.0 : 10.0, {}},
+      add({name(gpu),
+           name(peer),
+           link.lanes * lane * kNvlinkReached,
+           switched ? kNvSwitchLatencyUs : kNvlinkLatencyUs,
+           {}},
           cat("NVLink by NVML, ", link.lanes, link.lanes == 1 ? " link" : " links",
               switched ? " to switches" : "", " of ", giga(lane),
               " GB/s by the GPU's generation, times 0.9; latency: estimate"));
@@ -240,6 +224,10 @@ class Links {
       if (from >= 0 && to >= 0 && from != to) {
         link.shares.push_back(cat("socket:", from, "-", to));
       }
+    }
+    if (staged) {
+      const auto [first, second] = std::minmax(gpu, peer);
+      link.shares.push_back(staged_channel(name(first), name(second)));
     }
     add(std::move(link), slower.source + (staged ? "; through the host's memory, by NVML" : ""));
   }

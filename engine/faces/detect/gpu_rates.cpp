@@ -20,27 +20,26 @@ struct Generation {
   double flops_16;  ///< of tensor cores, dense, per cycle and multiprocessor; 0 = as in f32
   double flops_8;   ///< as times flops_16; 0 = as in f32
   double flops_64;  ///< as times f32
-  double op_overhead_us;
   double
       nvlink_lane;  ///< GB/s in one direction, of data sheets; NVML's number of the version names none
 };
 constexpr Generation kGenerations[] = {
-    {3, 0, 192, 0, 0, 1. / 3, 5.7, 0},
-    {5, 0, 128, 0, 0, 1. / 32, 5.5, 0},
-    {6, 0, 64, 256, 0, 0.5, 5, 20},
-    {6, 1, 128, 0, 0, 1. / 32, 5, 0},
-    {7, 0, 64, 1024, 0.5, 0.5, 4, 25},
-    {7, 5, 64, 1024, 2, 1. / 32, 4, 25},
-    {8, 0, 64, 2048, 2, 1, 3.5, 25},
-    {8, 6, 128, 1024, 2, 1. / 64, 3.5, 14.0625},
-    {8, 7, 128, 2048, 2, 1. / 64, 8, 0},  // Jetson Orin, whose data sheet has the words' figures
-    {8, 9, 128, 1024, 2, 1. / 64, 3, 0},
-    {9, 0, 128, 4096, 2, 1, 3, 25},
-    {10, 0, 128, 8192, 2, 0.5, 3, 50},
+    {3, 0, 192, 0, 0, 1. / 3, 0},
+    {5, 0, 128, 0, 0, 1. / 32, 0},
+    {6, 0, 64, 0, 0, 0.5, 20},  // 16 bits gain nothing where f32 accumulates
+    {6, 1, 128, 0, 0, 1. / 32, 0},
+    {7, 0, 64, 1024, 0.5, 0.5, 25},
+    {7, 5, 64, 1024, 2, 1. / 32, 25},
+    {8, 0, 64, 2048, 2, 1, 25},
+    {8, 6, 128, 1024, 2, 1. / 64, 14.0625},
+    {8, 7, 128, 2048, 2, 1. / 64, 0},  // Jetson Orin, whose data sheet has the words' figures
+    {8, 9, 128, 1024, 2, 1. / 64, 0},
+    {9, 0, 128, 4096, 2, 1, 25},
+    {10, 0, 128, 8192, 2, 0.5, 50},
     // HGX B300 data sheet: 8-bit integers at a 15th of 16-bit floating point, f64 at a 64th of f32. Its 8-bit
     // floating point is as fast as before, and left out.
-    {10, 3, 128, 8192, 0.07, 1. / 64, 3, 50},
-    {12, 0, 128, 1024, 2, 1. / 64, 3, 50},
+    {10, 3, 128, 8192, 0.07, 1. / 64, 50},
+    {12, 0, 128, 1024, 2, 1. / 64, 50},
 };
 
 /// The latest that is not later; the first for what is older than all.
@@ -52,43 +51,26 @@ const Generation& generation_of(const GpuFacts& gpu) {
   return *found;
 }
 
-/// Names that the driver gives products by more than the word, as kind_name has them.
-constexpr std::pair<std::string_view, std::string_view> kDriverNames[] = {
-    {"rtx-a4000", "a4000"},
-    {"rtx-a4500", "a4500"},
-    {"rtx-a5000", "a5000"},
-    {"rtx-a5500", "a5500"},
-    {"rtx-a6000", "a6000"},
-    {"rtx-6000-ada-generation", "rtx6000ada"},
-    {"tesla-k80", "k80"},
-    {"tesla-p100-sxm2-16gb", "p100"},
-    {"tesla-v100-sxm2-16gb", "v100"},
-    {"tesla-v100-sxm2-32gb", "v100"},
-    {"tesla-t4", "t4"},
-    {"a100-sxm4-40gb", "a100-40gb"},
-    {"a100-sxm4-80gb", "a100"},
-    {"a100-pcie-40gb", "a100-pcie-40gb"},
-    {"a100-80gb-pcie", "a100-pcie"},
-    {"h100-80gb-hbm3", "h100"},
-};
-
 /// The product among the machines' words. Cards of one name that differ in their cores are not it.
 const KnownDevice* known_product(const GpuFacts& gpu, double multiprocessors) {
-  const std::string kind = kind_name(gpu.name);
-  std::string word;
-  for (const auto& [name, of_words] : kDriverNames) {
-    if (kind == name) word = of_words;
-  }
-  if (word.empty()) {
-    word = kind.substr(kind.starts_with("geforce-") ? 8 : 0);
-    std::erase(word, '-');
-  }
-  const KnownDevice* const known = find_known_device(word);
-  const bool card = known != nullptr && !known->device.host && known->cores.name.empty();
-  if (!card) return nullptr;
+  const KnownDevice* const known = find_named_device(gpu.name);
+  if (known == nullptr || known->maker != "NVIDIA" || known->device.host) return nullptr;
   const bool same =
       multiprocessors == 0 || std::abs(multiprocessors - known->device.multiprocessors) < 0.5;
   return same ? known : nullptr;
+}
+
+/// The pause that words give the latest generation up to the GPU's; the first one's for what is older than all.
+double op_overhead_us(const GpuFacts& gpu) {
+  const KnownDevice *latest = nullptr, *first = nullptr;
+  for (const KnownDevice& known : known_devices()) {
+    const int own = known.capability;
+    if (own == 0) continue;
+    if (first == nullptr || own < first->capability) first = &known;
+    if (own > 10 * gpu.major + gpu.minor) continue;
+    if (latest == nullptr || own > latest->capability) latest = &known;
+  }
+  return (latest != nullptr ? latest : first)->device.op_overhead_us;
 }
 
 /// Turing's smaller chips: GTX 16, MX 450 and 550, T400 to T1200. They have no tensor cores, but f16 at
@@ -130,7 +112,7 @@ GpuRates rates_of(const GpuFacts& gpu) {
   const Generation& generation = generation_of(gpu);
   GpuRates rates;
   rates.multiprocessors = static_cast<double>(gpu.cores) / generation.cores;
-  rates.op_overhead_us = generation.op_overhead_us;
+  rates.op_overhead_us = op_overhead_us(gpu);
   rates.nvlink_lane = generation.nvlink_lane * 1e9;
   rates.known = known_product(gpu, rates.multiprocessors);
   if (rates.known != nullptr) {

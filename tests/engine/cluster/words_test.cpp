@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/machines.h"
+#include "berth/support/text.h"
 #include "support/expect_error.h"
 
 namespace berth::test {
@@ -51,10 +53,10 @@ TEST_CASE("two unequal cards and a host") {
   CHECK(cluster->device(1).kind == "rtx4090");
   CHECK(cluster->device(3).kind == "rtx4060");
   CHECK(cluster->kind_count() == 3);
-  // Each card over its own slot to the host; from card to card through the host's memory.
-  CHECK(cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16));
-  CHECK(cluster->route(2, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 2));
-  CHECK(cluster->route(1, 2).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 4));
+  // Three cards on a desktop's lanes have four each; from card to card through the host's memory.
+  CHECK(cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 4));
+  CHECK(cluster->route(2, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 4));
+  CHECK(cluster->route(1, 2).bandwidth_bytes_per_s == doctest::Approx(0.85 * kPcie4x16 / 4));
   CHECK(cluster->route(1, 2).latency_us == 2 * cluster->route(1, 0).latency_us);
 }
 
@@ -105,7 +107,7 @@ TEST_CASE("bridges: where they always are, and where they are asked for") {
   const auto between = [](const char* words) {
     return machine_of_words(words)->route(1, 2).bandwidth_bytes_per_s;
   };
-  CHECK(between("2xrtx3090") == doctest::Approx(kPcie4x16 / 2));
+  CHECK(between("2xrtx3090+server") == doctest::Approx(0.85 * kPcie4x16));
   CHECK(between("2xrtx3090@nvlink") == doctest::Approx(0.9 * 56.25e9));
   CHECK(between("h200x8") == doctest::Approx(0.9 * 450e9));
   // Cards in slots have none unless it is said.
@@ -113,6 +115,7 @@ TEST_CASE("bridges: where they always are, and where they are asked for") {
   CHECK(between("2xh100@pcie5x16@nvlink") == between("2xh100"));
   CHECK(between("2xh100@50GBps") == between("2xh100"));
   CHECK(between("2xl40s") == doctest::Approx(kPcie4x16));
+  CHECK(between("2xrtx6000ada") == doctest::Approx(kPcie4x16 / 2));  // in a desktop
   CHECK(between("h100+a100") == doctest::Approx(kPcie4x16));
 }
 
@@ -131,12 +134,26 @@ TEST_CASE("links join as many as their lanes reach, the first ones, then the nex
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]));
   };
-  const double bridge = 0.9 * 56.25, slot = 0.8 * 31.5, old_slot = 0.8 * 15.75;
-  check("4xrtx3090@nvlink", {bridge, slot / 2, slot / 2});
-  check("rtx3090@nvlink+rtx3090+rtx3090@nvlink", {slot / 2, bridge});
+  const double bridge = 0.9 * 56.25, staged = 0.85 * 0.8 * 31.5, old_slot = 0.8 * 15.75;
+  check("4xrtx3090@nvlink+server", {bridge, staged, staged});
+  check("rtx3090@nvlink+rtx3090+rtx3090@nvlink", {staged / 4, bridge});
   check("6xv100", {45, 45, 45, old_slot, old_slot});
   check("6xp100", {18, 18, 18, 18, old_slot});
   check("4xmi250", {180, 45, 45});
+}
+
+TEST_CASE("one operation in f32 is issued at a time on Radeons since RDNA 3") {
+  for (const char* const word : {"rx7600", "rx7900xtx", "w7900", "strixhalo"}) {
+    CAPTURE(word);
+    const Device& device = find_known_device(word)->device;
+    CHECK(device.flops_16 == doctest::Approx(4 * device.flops).epsilon(0.01));
+  }
+  for (const char* const word : {"rx9060xt", "rx9070xt", "r9700"}) {
+    CAPTURE(word);
+    const Device& device = find_known_device(word)->device;
+    CHECK(device.flops_16 == doctest::Approx(8 * device.flops).epsilon(0.01));
+  }
+  CHECK(find_known_device("p100")->device.flops_16 == 0);
 }
 
 TEST_CASE("a link to the host is as fast as card, slot and the host's memory are") {
@@ -156,9 +173,133 @@ TEST_CASE("a link to the host is as fast as card, slot and the host's memory are
 
 TEST_CASE("cards of two makers exchange nothing directly") {
   const auto both = machine_of_words("h100+mi300x");
-  CHECK(both->route(1, 2).bandwidth_bytes_per_s == both->route(1, 0).bandwidth_bytes_per_s / 2);
+  CHECK(both->route(1, 2).bandwidth_bytes_per_s ==
+        doctest::Approx(0.85 * both->route(1, 0).bandwidth_bytes_per_s));
   const auto one = machine_of_words("h100+l40s");
   CHECK(one->route(1, 2).bandwidth_bytes_per_s == one->route(2, 0).bandwidth_bytes_per_s);
+}
+
+TEST_CASE("copies both ways between cards without peer access take turns") {
+  const auto cluster = machine_of_words("3xrtx4090+server");
+  const auto channels = [&](DeviceId from, DeviceId to) {
+    return cluster->route(from, to).channels;
+  };
+  REQUIRE(channels(1, 2).size() == 1);
+  CHECK(channels(1, 2) == channels(2, 1));
+  CHECK(channels(1, 2) != channels(1, 3));
+  CHECK(channels(1, 0).empty());
+  CHECK(machine_of_words("2xl40s")->route(1, 2).channels.empty());
+}
+
+TEST_CASE(
+    "cards share the lanes of a desktop's processor, unless words name their slot or a server") {
+  const auto rates = [](const char* words) {
+    std::vector<double> of;  // of each card, in lanes of PCIe 4.0
+    const auto cluster = machine_of_words(words);
+    for (DeviceId card = 1; card < cluster->device_count(); ++card) {
+      of.push_back(cluster->route(0, card).bandwidth_bytes_per_s / kPcie4x16 * 16);
+    }
+    return of;
+  };
+  const std::pair<const char*, std::vector<double>> cases[] = {
+      {"rtx4090", {16}},
+      {"2xrtx4090", {8, 8}},
+      {"rtx4090+rtx4060+host5", {8, 8}},
+      {"2xrtx5060ti", {16, 16}},  // x8 of PCIe 5.0 as it is
+      {"3xrtx4090", {4, 4, 4}},
+      {"rtx4090@pcie4x16+rtx4090", {16, 8}},
+      {"rtx4090+rtx4060@pcie4x4", {16, 4}},  // on the chipset
+      {"2xrtx4090+server", {16, 16}},
+      {"2xa100-pcie", {16, 16}},  // which has a server
+  };
+  for (const auto& [words, lanes] : cases) {
+    CAPTURE(words);
+    const std::vector<double> found = rates(words);
+    REQUIRE(found.size() == lanes.size());
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(lanes[i]));
+  }
+  REQUIRE(machine_notes("2xrtx4090").size() == 1);
+  CHECK(
+      machine_notes("2xrtx4090")[0] ==
+      "machine '2xrtx4090': its 2 cards share the 16 PCIe lanes of a desktop's processor, so that "
+      "'rtx4090' has x8; say the slot where it has another, such as rtx4090@pcie4x16, or +server "
+      "for a host with a full slot for each");
+  CHECK(machine_notes("4xrtx3090")[0].find("x4, some of it through the chipset") !=
+        std::string::npos);
+  for (const char* const words : {"rtx4090", "2xrtx4090@pcie4x16", "2xrtx4090+server",
+                                  "rtx4090+rtx4060@tb4", "2xrtx5060ti", "m2max:64GiB"}) {
+    CAPTURE(words);
+    CHECK(machine_notes(words).empty());
+  }
+}
+
+TEST_CASE(
+    "a size of at least a card's memory is the card's own, of which a context takes its part") {
+  const auto memory = [](const std::string& words) {
+    return machine_of_words(words)->device(1).memory_bytes;
+  };
+  CHECK(memory("rtx3060:12GiB") == memory("rtx3060"));
+  CHECK(memory("rtx3060:11.8GiB") == memory("rtx3060"));
+  CHECK(memory("rtx3060:11GiB") == std::int64_t{11} << 30);
+  CHECK(memory("p40:24GiB") == memory("p40"));  // less ECC
+  CHECK(memory("rtx4090:48GiB") == (std::int64_t{48} << 30) - (std::int64_t{512} << 20));
+}
+
+TEST_CASE("a host's memory is as fast as its words say") {
+  const auto host = machine_of_words("rtx4090+host:64GiB@40GBps")->device(0);
+  CHECK(host.memory_bandwidth == 40e9);
+  CHECK(host.memory_bytes == std::int64_t{64} << 30);
+}
+
+TEST_CASE("slots of earlier generations, risers and cables") {
+  const auto rate = [](const char* words) {
+    return machine_of_words(words)->route(0, 1).bandwidth_bytes_per_s;
+  };
+  CHECK(rate("rtx3060@pcie1x1") == doctest::Approx(0.8 * 0.25e9));
+  CHECK(rate("rtx3060@pcie2x4") == doctest::Approx(0.8 * 2e9));
+  CHECK(rate("rtx4090@oculink") == rate("rtx4090@pcie4x4"));
+  CHECK(rate("rtx4090@usb4") == rate("rtx4090@tb3"));
+}
+
+TEST_CASE("NVIDIA's devices are found by the names that its driver prints") {
+  for (const KnownDevice& known : known_devices()) {
+    if (known.capability == 0) continue;
+    CAPTURE(known.device.name);
+    // Jetson's modules share one name.
+    const bool jetson = known.capability == 87;
+    CHECK(known.driver_names.empty() == jetson);
+    for (const std::string& name : known.driver_names) {
+      CAPTURE(name);
+      const KnownDevice* const found = find_named_device(name);
+      REQUIRE(found != nullptr);
+      // Sizes of one product may share a name.
+      CHECK(found->device.flops == known.device.flops);
+      CHECK(found->device.flops_16 == known.device.flops_16);
+      CHECK(found->capability == known.capability);
+    }
+  }
+  const std::pair<const char*, const char*> names[] = {
+      {"NVIDIA GeForce RTX 5090 Laptop GPU", "rtx5090laptop"},
+      {"NVIDIA H100 PCIe", "h100-pcie"},
+      {"NVIDIA H100 NVL", "h100-nvl"},
+      {"Tesla P40", "p40"},
+      {"Tesla T4", "t4"},
+      {"Tesla V100-PCIE-32GB", "v100-pcie-32gb"},
+      {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtxpro6000"},
+      {"NVIDIA GH200 480GB", "gh200"},
+      {"NVIDIA GB10", "gb10"},
+      {"NVIDIA A10G", "a10g"},
+      {"NVIDIA A100-SXM4-80GB", "a100"},
+      {"NVIDIA RTX A6000", "a6000"},
+      {"NVIDIA RTX 6000 Ada Generation", "rtx6000ada"},
+  };
+  for (const auto& [name, word] : names) {
+    CAPTURE(name);
+    REQUIRE(find_named_device(name) != nullptr);
+    CHECK(find_named_device(name)->device.name == word);
+    CHECK(machine_of_words(name)->device(1).kind == word);
+  }
+  CHECK(find_named_device("NVIDIA T1000 8GB") == nullptr);
 }
 
 TEST_CASE("a chip with one memory shares it between GPU and processor") {
@@ -166,7 +307,7 @@ TEST_CASE("a chip with one memory shares it between GPU and processor") {
   CHECK(cluster->device_count() == 2);
   CHECK(cluster->device(0).memory_bytes + cluster->device(1).memory_bytes == std::int64_t{64}
                                                                                  << 30);
-  CHECK(cluster->device(1).memory_bytes == std::int64_t{48} << 30);
+  CHECK(machine_of_words("gb10")->device(1).memory_bytes == std::int64_t{96} << 30);
   CHECK(machine_of_words("orin")->device(1).memory_bytes == std::int64_t{48} << 30);
 }
 
@@ -218,6 +359,7 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("rtx4091", {"no device 'rtx4091'. Known: ", "mi300x", "berth devices", "`here`",
                       "berth.cluster/1 file"});
   refused("2xRTZ 4090", {"no device 'RTZ 4090'; did you mean 'rtx4090'?"});
+  refused("v100-pcei", {"did you mean 'v100-pcie'?"});
   refused("serber", {"did you mean 'server'?"});
   refused("hosst", {"did you mean 'host'?"});
   refused("2xrtx4091+l4", {"no device 'rtx4091'"});
@@ -241,8 +383,8 @@ TEST_CASE("words that are not understood, each with what is") {
 }
 
 TEST_CASE("no other device is suggested for one that is not known") {
-  for (const char* const word : {"p4", "a16", "l2", "gtx1080", "gb300", "mi400x", "m6",
-                                 "rtx4040-laptop", "rtx3080ti12gb", "rtx9999"}) {
+  for (const char* const word : {"p4x", "a16", "l2", "gtx1630", "gb300", "k100-pcie", "mi400x",
+                                 "m6", "rtx4040-laptop", "rtx3080ti12gb", "rtx9999"}) {
     CAPTURE(std::string(word));
     try {
       static_cast<void>(machine_of_words(word));
@@ -290,6 +432,14 @@ TEST_CASE("a text is a preset, words, a file or a file's content") {
   CHECK(names_cluster_file("./rtx4090"));
   CHECK(names_cluster_file("v1.x"));
   CHECK_FALSE(names_cluster_file("rtx3060:7.5GiB+host:1.5GiB"));
+  for (const char* const name : {"g5.xlarge", "a100-mig-1g.5gb"}) {
+    expect_error(
+        ErrorCode::not_found,
+        {cat("there is no file '", name, "'"), "MIG", "4xa10g+server:192GiB", "berth.cluster/1"},
+        [&] { static_cast<void>(load_cluster(name)); });
+  }
+  expect_error(ErrorCode::not_found, {"nowhere.json", "cannot be opened"},
+               [] { static_cast<void>(load_cluster("nowhere.json")); });
   // What is written can be read back.
   const auto cluster = machine_of_words("rtx4090+rtx4060+host:64GiB");
   CHECK(parse_cluster(cluster_json(*cluster), "x")->route(1, 2).bandwidth_bytes_per_s ==
@@ -299,13 +449,15 @@ TEST_CASE("a text is a preset, words, a file or a file's content") {
 }
 
 TEST_CASE(
-    "a chip's GPU may take three quarters of its memory, beside a neural processor half of that") {
-  // Apple's, of up to 32 GiB: two thirds.
-  for (const char* const words : {"m2max:64GiB", "m3max:36GiB", "sd8gen3:12GiB", "orinnano",
-                                  "a17pro", "m1:8GiB", "m2pro:32GiB"}) {
+    "a chip's GPU may take three quarters of its memory, beside a neural processor half of that, "
+    "and what Apple's systems give it") {
+  const std::pair<const char*, double> shares[] = {
+      {"sd8gen3:12GiB", 0.75}, {"orinnano", 0.75},    {"a17pro", 2.0 / 3},
+      {"m1:8GiB", 2.0 / 3},    {"m3:16GiB", 0.74},    {"m2pro:32GiB", 0.78},
+      {"m3max:36GiB", 0.78},   {"m2max:64GiB", 0.81}, {"m5max:128GiB", 0.84}};
+  for (const auto& [words, share] : shares) {
     CAPTURE(std::string(words));
     const auto cluster = machine_of_words(words);
-    const bool small = std::set<std::string>{"a17pro", "m1:8GiB", "m2pro:32GiB"}.contains(words);
     std::int64_t whole = 0, others = 0;
     for (DeviceId device = 0; device < cluster->device_count(); ++device) {
       whole += cluster->device(device).memory_bytes;
@@ -313,7 +465,6 @@ TEST_CASE(
       if (device > 1)
         CHECK(cluster->device(device).memory_bytes == cluster->device(1).memory_bytes);
     }
-    const double share = small ? 2.0 / 3 : 0.75;
     CHECK(static_cast<double>(others) == doctest::Approx(share * static_cast<double>(whole)));
   }
 }
