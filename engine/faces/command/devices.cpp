@@ -10,6 +10,7 @@
 #include "berth/files.h"
 #include "berth/machines.h"
 #include "berth/run.h"
+#include "cluster/implausible.h"
 #include "console.h"
 #include "detect/detected_machine.h"
 #include "detect/here.h"
@@ -245,6 +246,12 @@ int run_devices(const DevicesOptions& options) {
   }
   // The text of a machine that has a name says it by kind.
   const bool of_file = name.starts_with('{') || names_cluster_file(name);
+  if (of_file) {
+    for (const auto& notes :
+         {implausible_figures(*machine.cluster), implausible_memory(*machine.cluster)}) {
+      for (const std::string& note : notes) log_note(note);
+    }
+  }
   print(cluster_text(*machine.cluster) + (of_file ? sources_text(machine) : std::string()));
   return 0;
 }

@@ -1,23 +1,16 @@
 #include "host/assumed_host.h"
 
-#include <algorithm>
-
-#include "berth/files.h"
 #include "berth/machines.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/machine_notes.h"
 #include "support/units.h"
 
 namespace berth {
 
 std::string assumed_host_text(const Settings& settings) {
-  const std::string words = settings.cluster.value_or("");
-  if (words.empty() || words.starts_with('{') || names_cluster_file(words)) return {};
-  const auto presets = Cluster::presets();
-  if (std::any_of(presets.begin(), presets.end(),
-                  [&](const auto& info) { return info.name == words; })) {
-    return {};
-  }
+  const std::string words = words_of_machine(settings);
+  if (words.empty()) return {};
   const KnownDevice* const host = assumed_host(words);
   if (host == nullptr) return {};
   return cat("the machine '", words, "' names no host, so that it has '", host->device.name, "', ",

@@ -10,6 +10,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "host/assumed_host.h"
+#include "host/machine_notes.h"
 #include "host/replica_steps.h"
 #include "host/short_by_rules.h"
 #include "support/units.h"
@@ -121,7 +122,7 @@ Outcome Searches::run(Policy& policy, Origin origin, const Settings& settings, b
     Outcome outcome = searched_outcome(task_.problem, std::move(origin), std::move(result));
     if (own) outcome = own_outcome(std::move(outcome));
     outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
-    if (depends_on_host(outcome)) note_assumed_host(settings, outcome);
+    if (depends_on_host(outcome)) note_host(settings, outcome);
     outcome.tool = task_.tool;
     outcome.replicas = task_.replicas;
     if (task_.plain != nullptr) compare_with_one_device(task_.plain, outcome);
@@ -138,8 +139,9 @@ Outcome Searches::run(Policy& policy, Origin origin, const Settings& settings, b
   }
 }
 
-void Searches::note_assumed_host(const Settings& settings, Outcome& outcome) {
+void Searches::note_host(const Settings& settings, Outcome& outcome) {
   std::string note = assumed_host_text(settings);
+  if (note.empty()) note = gpu_limit_text(settings, outcome);
   if (note.empty()) return;
   if (hooks_.note && !told_host_) hooks_.note(note);
   told_host_ = true;

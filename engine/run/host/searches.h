@@ -49,7 +49,8 @@ class Searches {
   [[nodiscard]] Outcome run(Policy& policy, Origin origin, const Settings& settings, bool own);
 
  private:
-  void note_assumed_host(const Settings& settings, Outcome& outcome);
+  /// A chip with one memory is its own host, so that one of the notes applies at most.
+  void note_host(const Settings& settings, Outcome& outcome);
   void trace_measured(Outcome& outcome) const;
 
   const Task& task_;

@@ -12,6 +12,7 @@
 #include "costs/cost_table.h"
 #include "costs/op_work.h"
 #include "host/joined.h"
+#include "host/machine_notes.h"
 #include "host/replica_models.h"
 #include "host/replica_search.h"
 #include "host/replica_steps.h"
@@ -302,6 +303,9 @@ Task task_of(const Posed& before) {
   task.problem = std::make_shared<const Problem>(posed.graph, posed.cluster, posed.costs,
                                                  groups_of(posed), options, std::move(constraints));
   task.notes = std::move(posed.notes);
+  for (std::string& note : notes_of_machine(posed.settings, *before.graph, *before.cluster)) {
+    task.notes.push_back(std::move(note));
+  }
   add_notes(*task.problem, *before.cluster, own_model, task.notes);
   note_tf32(*posed.graph, *posed.cluster, *posed.costs, posed.settings, task.notes);
   note_unused(posed.settings, task.notes);

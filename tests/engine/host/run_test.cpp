@@ -146,6 +146,38 @@ TEST_CASE("a host that a machine's words left open is told where the result depe
   CHECK(notes_of("k80x2").empty());  // a preset
 }
 
+TEST_CASE("what a machine's words leave open, and figures in another unit, are told") {
+  const auto notes_of = [](const std::string& machine) {
+    Settings settings;
+    settings.cluster = machine;
+    const auto graph = layered_graph(/*seed=*/1, {.ops = 90});
+    Engine engine({"/no/plugins"});
+    return make_task(engine, graph, load_cluster(machine), settings).notes;
+  };
+  const auto count = [](const std::vector<std::string>& notes, const std::string& part) {
+    return std::count_if(notes.begin(), notes.end(), [&](const std::string& note) {
+      return note.find(part) != std::string::npos;
+    });
+  };
+  CHECK(count(notes_of("2xrtx4090+host"), "its 2 cards share the 16 PCIe lanes") == 1);
+  CHECK(count(notes_of("2xrtx4090+server"), "PCIe lanes") == 0);
+  const auto file = [](const char* bandwidth, const char* flops_16) {
+    return std::string(R"({"format": "berth.cluster/1", "name": "m", "devices": [
+      {"name": "gpu:0", "kind": "gpu", "flops": 8.26e13, "op_overhead_us": 3.5, "flops_16": )") +
+           flops_16 + R"(, "memory_bandwidth_bytes_per_s": )" + bandwidth + R"(},
+      {"name": "gpu:1", "kind": "gpu", "flops": 8.26e13, "op_overhead_us": 3.5, "flops_16": )" +
+           flops_16 + R"(, "memory_bandwidth_bytes_per_s": )" + bandwidth + R"(}], "links": [
+      {"src": "*", "dst": "*", "bandwidth_bytes_per_s": 2.5e10, "latency_us": 12}]})";
+  };
+  CHECK(count(notes_of(file("1.008e12", "1.652e14")), "which none has") == 0);
+  const auto notes = notes_of(file("1008", "165.2"));
+  CHECK(count(notes, "which none has") == 2);  // once for the two GPUs
+  CHECK(count(notes,
+              "device 'gpu:0' has memory_bandwidth_bytes_per_s 1008, which none has: it is in "
+              "bytes/s; if GB/s are meant, write 1.008e+12") == 1);
+  CHECK(count(notes, "flops_16 165.2") == 1);
+}
+
 TEST_CASE("place: the bound is worth as much work as the settings say") {
   Engine engine({"/no/plugins"});
   engine.register_plugin(kFirst);
