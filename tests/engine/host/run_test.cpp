@@ -146,6 +146,25 @@ TEST_CASE("a host that a machine's words left open is told where the result depe
   CHECK(notes_of("k80x2").empty());  // a preset
 }
 
+TEST_CASE("a Mac that lacks memory for its GPU is told what gives it more") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  const auto told = [&](const char* words) {
+    Settings settings;
+    settings.policy = "first";
+    settings.cluster = words;
+    const Task task =
+        make_task(engine, layered_graph(/*seed=*/1, {.ops = 90}), load_cluster(words), settings);
+    const Outcome outcome = place(engine, task, settings);
+    return std::count_if(outcome.notes.begin(), outcome.notes.end(), [](const std::string& note) {
+      return note.find("`sudo sysctl iogpu.wired_limit_mb=N` gives it N MiB") != std::string::npos;
+    });
+  };
+  CHECK(told("m2max:1KiB") == 1);  // nothing fits
+  CHECK(told("m2max:64GiB") == 0);
+  CHECK(told("orin:1KiB") == 0);
+}
+
 TEST_CASE("what a machine's words leave open, and figures in another unit, are told") {
   const auto notes_of = [](const std::string& machine) {
     Settings settings;
