@@ -57,7 +57,8 @@ def compare_cluster(data, cluster, constrained):
                 old = best.get(pair, (INFINITY, 0, not placeto))
                 latency = 0 if placeto else link["latency_us"]
                 best[pair] = (min(old[0], latency), max(old[1], link["bandwidth_bytes_per_s"]),
-                              old[2] and not (link.get("parallel") or "receiver_us" in link))
+                              old[2] and not (link.get("parallel") or "receiver_us" in link
+                                              or b.get("engine_per_link")))
     require(best == {(src, dst): (*link,) for src, dst, *link in data["transfers"]}, "other links")
     return overhead
 

@@ -1,7 +1,8 @@
 // Which transfer goes next: the order of engine/core/simulator/contention.h, on real engines.
 //
 // When a transfer starts, it takes its sender's outgoing engine, its receiver's incoming engine and
-// every channel of the route at once. When it ends, it gives all of them back. A sender's transfers
+// every channel of the route at once. When it ends, it gives all of them back. Devices of backends have
+// one engine of each sort (no Device::engine_per_link), so that a profile of them holds. A sender's transfers
 // leave in the order in which they were queued. Of the heads of these queues, the oldest is served
 // first; one that must wait keeps younger ones from what it waits for.
 #pragma once

@@ -14,7 +14,7 @@ Facts::Facts(const Problem& problem, std::function<bool()> should_stop)
   for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;
 
   const bool dataflow = problem.options().semantics == Semantics::dataflow;
-  links_.assign(at(kind_count()) * at(kind_count()), {kCannotRun, 0, dataflow});
+  links_.assign(at(kind_count()) * at(kind_count()), {kCannotRun, 0, dataflow, dataflow});
   for (DeviceId src = 0; src < cluster.device_count(); ++src) {
     for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
       if (src == dst) continue;
@@ -24,7 +24,11 @@ Facts::Facts(const Problem& problem, std::function<bool()> should_stop)
       link.latency_us = std::min(link.latency_us, dataflow ? route.latency_us : 0);
       link.bandwidth_bytes_per_s =
           std::max(link.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
-      link.queues = link.queues && !route.parallel;
+      const auto in_turn = [&](DeviceId end) {
+        return !route.parallel && !cluster.device(end).engine_per_link;
+      };
+      link.sends_in_turn = link.sends_in_turn && in_turn(src);
+      link.queues = link.queues && in_turn(dst);
     }
   }
 

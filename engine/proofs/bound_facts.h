@@ -56,7 +56,8 @@ class Facts {
   struct Link {
     double latency_us;
     double bandwidth_bytes_per_s;  ///< 0: there is no such pair of devices
-    bool queues;                   ///< every transfer holds the receiver's incoming engine
+    bool sends_in_turn;            ///< every transfer holds the sender's only outgoing engine
+    bool queues;                   ///< every transfer holds the receiver's only incoming engine
   };
   /// The best figures of all links from one kind to another; no latency in placeto semantics.
   [[nodiscard]] Link link(KindId src, KindId dst) const noexcept {

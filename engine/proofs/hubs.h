@@ -18,7 +18,8 @@
 // relaxation in which parts of satellites may be chosen: q(x) / e(x) where the engine's time ends
 // if those with the largest come over links first. The engine's window may be another than d's.
 //
-// The semantics must have incoming engines: dataflow, over links that are not parallel.
+// The semantics must have incoming engines, and d one for all: dataflow, over links that are not parallel, to
+// kinds without an engine per link.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +72,8 @@ class Hubs {
   [[nodiscard]] double price(double left_us, double window_us);
 
   const Facts& facts_;
-  std::vector<bool> queues_;  // by kind of the receiver: transfers to it hold an incoming engine
+  std::vector<bool>
+      queues_;  // by kind of the receiver: transfers to it hold its only incoming engine
   std::vector<Transfer> transfers_;  // by satellite
   std::vector<Satellite> satellites_;
   std::vector<Choice> choices_;

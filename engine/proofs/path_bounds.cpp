@@ -212,7 +212,8 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
 /// has ended by `start` at the earliest and x is the least time of such a transfer. So
 ///   m T >= m start + x (0 + 1 + .. + m - 1) + work of J + the m smallest rests of J,
 /// where m is not known. The same holds backwards, of ops that one op reads, whose device has one
-/// incoming engine. Links that hold no engines (parallel ones) have x = 0.
+/// incoming engine. Links that hold no such engine (parallel ones, and those with an engine of their own there)
+/// have x = 0.
 class Fans {
  public:
   Fans(const Facts& facts, const Paths& paths)
@@ -243,14 +244,14 @@ class Fans {
       if (edge.tensor == kNoTensor || facts_.classes().of(other) == facts_.classes().of(v))
         continue;
       others_.push_back(other);
-      transfer_us_ = std::min(transfer_us_, engine_us(edge));
+      transfer_us_ = std::min(transfer_us_, engine_us(edge, forward));
     }
     std::sort(others_.begin(), others_.end());
     others_.erase(std::unique(others_.begin(), others_.end()), others_.end());
   }
 
-  /// The least time that a transfer of the edge's tensor holds the engines of its ends.
-  [[nodiscard]] double engine_us(const Edge& edge) const {
+  /// The least time that a transfer of the edge's tensor holds the only engine of v's device.
+  [[nodiscard]] double engine_us(const Edge& edge, bool forward) const {
     double us = kCannotRun;
     for (KindId j = 0; j < facts_.kind_count(); ++j) {
       if (facts_.op_us(edge.src, j) == kCannotRun) continue;
@@ -258,7 +259,8 @@ class Fans {
         if (facts_.op_us(edge.dst, k) == kCannotRun) continue;
         const Facts::Link link = facts_.link(j, k);
         if (link.bandwidth_bytes_per_s == 0) continue;
-        us = std::min(us, link.queues ? facts_.transfer_us(edge.tensor, j, k) : 0);
+        const bool in_turn = forward ? link.sends_in_turn : link.queues;
+        us = std::min(us, in_turn ? facts_.transfer_us(edge.tensor, j, k) : 0);
       }
     }
     return us;

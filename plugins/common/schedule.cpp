@@ -18,8 +18,9 @@ Schedule::Schedule(const Problem& problem, ScheduleRules rules)
       used_bytes_(at(cluster_.device_count()), 0),
       end_us_(at(graph_.op_count()), -1),
       devices_(used_bytes_.size()),
-      outgoing_us_(used_bytes_.size(), 0),
-      incoming_us_(used_bytes_.size(), 0),
+      engines_(problem),
+      outgoing_us_(engines_.count(), 0),
+      incoming_us_(engines_.count(), 0),
       channels_us_(at(cluster_.channel_count()), 0),
       first_copy_(at(graph_.tensor_count()), kNone) {
   if (broadcasts_) {
@@ -49,9 +50,9 @@ double Schedule::transfer_us(TensorId tensor, const Route& route) const {
 double Schedule::transfer_start_us(const Route& route, DeviceId src, DeviceId dst,
                                    double from_us) const {
   if (!contends(route)) return from_us;
-  double start_us = std::max(from_us, outgoing_us_[at(src)]);
+  double start_us = std::max(from_us, outgoing_us_[engines_.outgoing(src, dst)]);
   if (broadcasts_) return start_us;
-  start_us = std::max(start_us, incoming_us_[at(dst)]);
+  start_us = std::max(start_us, incoming_us_[engines_.incoming(src, dst)]);
   for (const ChannelId channel : route.channels) {
     start_us = std::max(start_us, channels_us_[at(channel)]);
   }
@@ -60,7 +61,8 @@ double Schedule::transfer_start_us(const Route& route, DeviceId src, DeviceId ds
 
 double Schedule::ready_us(OpId op, DeviceId device) const {
   double ready_us = 0;
-  // Transfers of one op to one device follow each other.
+  // Transfers of one op to one device follow each other. Into one with an engine per link they come over several
+  // at once, and how many over the same is not looked at.
   double first_start_us = kCannotRun;
   double total_us = 0;
   for (const Edge& edge : graph_.in_edges(op)) {
@@ -84,7 +86,7 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
     const double us = transfer_us(edge.tensor, route);
     const double start_us = transfer_start_us(route, src, device, end_us);
     ready_us = std::max(ready_us, start_us + us);
-    if (!contends(route)) continue;
+    if (!contends(route) || engines_.one_per_link(device)) continue;
     first_start_us = std::min(first_start_us, start_us);
     total_us += us;
   }
@@ -102,8 +104,8 @@ double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
   const double start_us = transfer_start_us(route, src, dst, end_us_[at(edge.src)]);
   const double end_us = start_us + us;
   if (contends(route)) {
-    outgoing_us_[at(src)] = end_us + transfer_gap_us_;
-    incoming_us_[at(dst)] = end_us;
+    outgoing_us_[engines_.outgoing(src, dst)] = end_us + transfer_gap_us_;
+    incoming_us_[engines_.incoming(src, dst)] = end_us;
     for (const ChannelId channel : route.channels) {
       channels_us_[at(channel)] = end_us;
     }

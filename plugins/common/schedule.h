@@ -8,13 +8,14 @@
 #include "berth/problem.h"
 #include "berth/sdk/footprint.h"
 #include "berth/support/index.h"
+#include "common/engines.h"
 #include "common/timeline.h"
 
 namespace berth::policies {
 
 struct ScheduleRules {
-  /// True: a transfer waits for the sender's outgoing engine (`placeto`: only its bus), the
-  /// receiver's incoming engine and the route's channels, after what was scheduled before it.
+  /// True: a transfer waits for an outgoing engine of the sender (`placeto`: only its bus), an
+  /// incoming engine of the receiver and the route's channels, after what was scheduled before it.
   /// Executors keep queues, so gaps before it are lost, unlike those of a device. False: each
   /// transfer takes only its route's time, as in the classic papers, and as over parallel links.
   bool contention = true;
@@ -99,7 +100,8 @@ class Schedule {
   std::vector<std::int64_t> used_bytes_;  // by device
   std::vector<double> end_us_;            // by op; negative = not placed
   std::vector<Timeline> devices_;
-  /// When the engines (by device) and channels have carried all that is queued for them.
+  Engines engines_;
+  /// When the engines and channels have carried all that is queued for them.
   std::vector<double> outgoing_us_, incoming_us_, channels_us_;
   std::vector<std::int32_t> first_copy_;  // by tensor, into copies_
   std::vector<Copy> copies_;

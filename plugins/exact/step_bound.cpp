@@ -28,7 +28,8 @@ StepBound::StepBound(const ExactModel& model)
       head_us_(at(model.problem().graph().op_count()) * at(model.devices()), 0),
       tail_us_(head_us_.size(), 0),
       jobs_(at(model.devices())),
-      sends_(at(model.devices())) {
+      engines_(model.problem()),
+      sends_(engines_.count()) {
   for (DeviceId device = 1; device < model.devices(); ++device) {
     equal_speeds_ = equal_speeds_ && model.speed(device) == model.speed(0);
   }
@@ -200,22 +201,22 @@ void StepBound::add_sends(const ExactModel::Tensor& tensor, DeviceId src, const 
     });
     return us;
   };
-  std::vector<MachineJob>& sends = sends_[at(src)];
   if (!model_.placeto()) {
-    // Over a parallel link nothing is sent in turn.
+    // Nothing is sent in turn over a parallel link, and over another than that of its receiver.
     DeviceSet parallel = 0;
     for_each_device(elsewhere, [&](DeviceId device) {
       if (model_.problem().cluster().route(src, device).parallel) parallel |= only(device);
     });
     receivers &= ~parallel;
-    if (receivers == 0 && parallel != 0) return;
+    if (receivers == 0 && (parallel != 0 || engines_.one_per_link(src))) return;
   }
   if (model_.placeto() || receivers == 0) {
     // One transfer at least, whichever of the readers it is for.
     const double gap_us = model_.placeto() ? model_.problem().options().transfer_gap_us : 0;
     const double us = least_us(elsewhere);
     const double tail_us = latest_tail_us(tensor, only(src), domains);
-    sends.push_back({head_us, us + gap_us, model_.placeto() ? std::max(0.0, tail_us - gap_us) : 0});
+    sends_[at(src)].push_back(
+        {head_us, us + gap_us, model_.placeto() ? std::max(0.0, tail_us - gap_us) : 0});
     return;
   }
   for_each_device(receivers, [&](DeviceId receiver) {
@@ -225,7 +226,7 @@ void StepBound::add_sends(const ExactModel::Tensor& tensor, DeviceId src, const 
       if (domains[at(group_of(consumer))] != only(receiver)) continue;
       tail_us = std::max(tail_us, tail_us_[cell(consumer, receiver)]);
     }
-    sends.push_back({head_us, us, tail_us});
+    sends_[engines_.outgoing(src, receiver)].push_back({head_us, us, tail_us});
   });
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "berth/support/one_machine.h"
+#include "common/engines.h"
 #include "exact/bound.h"
 
 namespace berth::policies::exact {
@@ -18,7 +19,7 @@ namespace berth::policies::exact {
 ///           is the same backwards. A group leaves a device where head + tail reach the limit.
 /// devices   the ops fixed to a device run on one machine, pauses included; so does each further op
 ///           if it is put there, which therefore leaves where that reaches the limit.
-/// senders   so do the transfers that a device must send: one per tensor in placeto semantics, with
+/// senders   so do the transfers that an outgoing engine must carry: one per tensor in placeto semantics, with
 ///           the bus's pause, one per receiving device in dataflow semantics; none over parallel links.
 /// work      all devices in use together: each is idle until its first op can start and after its
 ///           last has ended, and no two have the same first or last op; the least over all numbers
@@ -61,9 +62,10 @@ class StepBound final : public Bound {
                                       const Domains& domains) const;
 
   const ExactModel& model_;
-  std::vector<double> head_us_, tail_us_;       // by op, device
-  std::vector<std::vector<MachineJob>> jobs_;   // by device
-  std::vector<std::vector<MachineJob>> sends_;  // by device
+  std::vector<double> head_us_, tail_us_;      // by op, device
+  std::vector<std::vector<MachineJob>> jobs_;  // by device
+  Engines engines_;
+  std::vector<std::vector<MachineJob>> sends_;  // by outgoing engine
   std::vector<double> first_us_, last_us_;
   bool equal_speeds_ = true;
 };

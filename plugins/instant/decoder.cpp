@@ -28,6 +28,7 @@ Decoder::Decoder(const Problem& problem, std::vector<DeviceId> devices)
       device_count_(at(problem.cluster().device_count())),
       broadcasts_(problem.options().semantics == Semantics::placeto),
       ways_(device_count_ * device_count_),
+      engines_(problem),
       is_candidate_(device_count_),
       terms_(device_count_) {
   const Cluster& cluster = problem.cluster();
@@ -106,9 +107,8 @@ void Decoder::begin(const Pass& pass, Random& random) {
     for (double& us : ranks_us_) us *= 1 + pass.noise * (2 * random.uniform() - 1);
   }
   end_us_.assign(mean_us_.size(), -1);
-  for (auto* each : {&free_us_, &load_us_, &outgoing_us_, &incoming_us_}) {
-    each->assign(device_count_, 0);
-  }
+  for (auto* each : {&free_us_, &load_us_}) each->assign(device_count_, 0);
+  for (auto* each : {&outgoing_us_, &incoming_us_}) each->assign(engines_.count(), 0);
   channels_us_.assign(at(problem_.cluster().channel_count()), 0);
   used_bytes_.assign(device_count_, 0);
   footprint_.emplace(problem_, pass.output_share);
@@ -349,7 +349,8 @@ double Decoder::transfer_start_us(DeviceId src, DeviceId dst, double from_us) co
   if (broadcasts_) return std::max(from_us, outgoing_us_[at(src)]);
   const Way& over = way(src, dst);
   if (over.parallel) return from_us;
-  double start_us = std::max({from_us, outgoing_us_[at(src)], incoming_us_[at(dst)]});
+  double start_us = std::max({from_us, outgoing_us_[engines_.outgoing(src, dst)],
+                              incoming_us_[engines_.incoming(src, dst)]});
   for (const ChannelId channel : over.channels) {
     start_us = std::max(start_us, channels_us_[at(channel)]);
   }
@@ -361,8 +362,9 @@ double Decoder::send(const Edge& edge, DeviceId src, DeviceId dst) {
   const double end_us =
       transfer_start_us(src, dst, end_us_[at(edge.src)]) + transfer_us(edge.tensor, src, dst);
   if (broadcasts_ || !over.parallel) {
-    outgoing_us_[at(src)] = end_us + (broadcasts_ ? problem_.options().transfer_gap_us : 0);
-    incoming_us_[at(dst)] = end_us;
+    outgoing_us_[engines_.outgoing(src, dst)] =
+        end_us + (broadcasts_ ? problem_.options().transfer_gap_us : 0);
+    incoming_us_[engines_.incoming(src, dst)] = end_us;
     for (const ChannelId channel : over.channels) channels_us_[at(channel)] = end_us;
   }
   copies_.push_back({dst, end_us, first_copy_[at(edge.tensor)]});

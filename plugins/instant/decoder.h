@@ -12,6 +12,7 @@
 #include "berth/sdk/footprint.h"
 #include "berth/sdk/random.h"
 #include "berth/support/index.h"
+#include "common/engines.h"
 #include "instant/rules.h"
 
 namespace berth::policies::instant {
@@ -103,8 +104,9 @@ class Decoder {
   const Graph& graph_;
   std::vector<DeviceId> devices_;
   std::size_t device_count_;
-  bool broadcasts_;                   // placeto: one transfer reaches all receivers
-  std::vector<Way> ways_;             // by source, then destination
+  bool broadcasts_;        // placeto: one transfer reaches all receivers
+  std::vector<Way> ways_;  // by source, then destination
+  Engines engines_;
   std::vector<double> bytes_;         // by tensor
   std::vector<double> busy_us_;       // by device class, then op
   std::vector<double> mean_us_;       // by op

@@ -129,6 +129,7 @@ local berth = {}
 ---@field op_overhead_us? number fixed cost of starting an op; default 0
 ---@field multiprocessors? number that run thread blocks; default 0: every kernel fills the device
 ---@field host? boolean whether it is the CPU of the machine; default false
+---@field engine_per_link? boolean whether each of its links has an engine that sends and one that receives; default false: one of each for all
 ---@field runs? { types?: string[], dtypes?: string[] } the op types that it runs, and the element types of what such an op reads and writes; default: every op
 
 ---A directed link between devices.

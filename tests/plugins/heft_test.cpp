@@ -84,6 +84,18 @@ TEST_CASE("heft: transfers on one engine follow each other where they contend") 
   CHECK(evaluator->evaluate(placed("heft", problem)).objective_us == 85);
 }
 
+TEST_CASE("heft: transfers follow each other on a link, and not on two links with an engine each") {
+  const SmallDevice a{.name = "a", .kind = "x", .engine_per_link = true};
+  const auto problem =
+      small_problem({a, {"b", "y"}, {"c", "y"}}, {{{1, 1000}}, {{50, 4}}, {{50, 4}}, {{50, 4}}},
+                    {{0, 1, 40}, {0, 2, 40}, {0, 3, 40}});
+  const Schedule schedule = schedule_by_earliest_finish(*problem, {0, 1, 2}, {}, {});
+  CHECK(schedule.placement() == GroupPlacement{0, 1, 2, 0});
+  CHECK(makespan_us(schedule, *problem) == 51);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  CHECK(evaluator->evaluate(placed("heft", problem)).objective_us == 51);
+}
+
 TEST_CASE("heft: a tensor is sent once per device") {
   GraphBuilder builder("fan");
   TensorInfo info;

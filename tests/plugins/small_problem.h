@@ -19,6 +19,7 @@ struct SmallDevice {
   std::string kind;
   std::int64_t memory_bytes = kNoLimit;
   bool host = false;
+  bool engine_per_link = false;
 };
 
 struct SmallOp {
@@ -44,6 +45,7 @@ inline std::shared_ptr<const Problem> small_problem(const std::vector<SmallDevic
     device.kind = small.kind;
     device.memory_bytes = small.memory_bytes;
     device.host = small.host;
+    device.engine_per_link = small.engine_per_link;
     described.push_back(device);
   }
   if (links.empty()) links.push_back({"*", "*", 1e6, 0, {}});

@@ -1,6 +1,7 @@
 // Random clusters, costs and problems for property tests.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@ struct RandomClusterShape {
   std::int64_t memory_bytes = kNoLimit;
   double op_overhead_us = 0;
   double parallel_chance = 0;  ///< of each link, and of half as many whose receivers copy
+  double per_link_chance = 0;  ///< of each kind: its devices have an engine per link
 };
 
 /// Devices "d0", "d1", ... of kinds "k0", "k1", ...; links with random figures.
@@ -31,6 +33,12 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
     device.kind = device.host ? "host" : "k" + std::to_string(d % shape.kinds);
     device.memory_bytes = shape.memory_bytes;
     device.op_overhead_us = shape.op_overhead_us;
+    const auto same = std::find_if(devices.begin(), devices.end(), [&](const Device& before) {
+      return before.kind == device.kind;
+    });
+    device.engine_per_link = same != devices.end() ? same->engine_per_link
+                                                   : shape.per_link_chance > 0 &&
+                                                         random.uniform() < shape.per_link_chance;
     devices.push_back(device);
   }
   std::vector<LinkSpec> links;

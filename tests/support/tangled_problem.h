@@ -134,7 +134,8 @@ inline std::shared_ptr<const Graph> summing_graph(Random& random, int ops) {
   return builder.build();
 }
 
-/// Alike links, or links that differ, have latencies and share channels; names out of order.
+/// Alike links, or links that differ, have latencies and share channels, on devices with one engine or one per
+/// link, by kind; names out of order.
 inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count) {
   const auto chance = [&](double p) { return random.uniform() < p; };
   const std::vector<int> name = shuffled(random, count);
@@ -145,6 +146,7 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
     device.name = numbered("d", 100 + name[static_cast<std::size_t>(d)]);
     device.host = d == 2 || d == 5;
     device.kind = device.host ? "host" : d % 3 == 2 ? "slow" : "fast";
+    device.engine_per_link = (device.host ? name.back() : name.front() + d % 3 / 2) % 3 == 1;
     device.op_overhead_us = overhead ? (device.kind == "fast" ? 1 : 2) : 0;
     device.memory_bytes = chance(0.5) ? kNoLimit : 300000;
   }

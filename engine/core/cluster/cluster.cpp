@@ -64,6 +64,7 @@ std::string_view difference(const Device& a, const Device& b) {
   if (a.op_overhead_us != b.op_overhead_us) return "op_overhead_us";
   if (a.multiprocessors != b.multiprocessors) return "multiprocessors";
   if (a.host != b.host) return "host";
+  if (a.engine_per_link != b.engine_per_link) return "engine_per_link";
   return a.runs != b.runs ? "runs" : "";
 }
 
@@ -109,6 +110,7 @@ struct Cluster::Data {
   std::vector<std::string> channels;
   bool has_parallel_routes = false;
   bool has_copying_receivers = false;
+  bool has_engines_per_link = false;
   DeviceId worker = kNoDevice;  // for which hosts keep parameters
 
   void index_devices();
@@ -154,6 +156,7 @@ void Cluster::Data::index_devices() {
                device.kind, "' but differ in '", key, "'; give one of them a kind of its own"));
     }
     kind_of.push_back(kind);
+    has_engines_per_link = has_engines_per_link || device.engine_per_link;
   }
 }
 
@@ -260,6 +263,9 @@ const Route& Cluster::route(DeviceId src, DeviceId dst) const noexcept {
 }
 bool Cluster::has_parallel_routes() const noexcept {
   return data_->has_parallel_routes;
+}
+bool Cluster::has_engines_per_link() const noexcept {
+  return data_->has_engines_per_link;
 }
 bool Cluster::has_copying_receivers() const noexcept {
   return data_->has_copying_receivers;

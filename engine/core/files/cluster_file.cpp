@@ -69,7 +69,7 @@ Json runs_json(const DeviceOps& runs) {
 Device read_device(const JsonReader& json) {
   json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
                       "flops_tf32", "memory_bandwidth_bytes_per_s", "op_overhead_us",
-                      "multiprocessors", "host", "runs", "source"});
+                      "multiprocessors", "host", "engine_per_link", "runs", "source"});
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();
@@ -78,6 +78,9 @@ Device read_device(const JsonReader& json) {
     if (json.has(figure.key)) device.*figure.field = json.at(figure.key).amount();
   }
   if (json.has("host")) device.host = json.at("host").boolean();
+  if (json.has("engine_per_link")) {
+    device.engine_per_link = json.at("engine_per_link").boolean();
+  }
   if (json.has("runs")) device.runs = read_runs(json.at("runs"));
   check_source(json);
   return device;
@@ -185,6 +188,7 @@ std::string cluster_json(const Cluster& cluster) {
       if (device.*figure.field != 0) entry[figure.key] = device.*figure.field;
     }
     if (device.host) entry["host"] = true;
+    if (device.engine_per_link) entry["engine_per_link"] = true;
     if (!device.runs.every()) entry["runs"] = runs_json(device.runs);
     devices.push_back(std::move(entry));
   }

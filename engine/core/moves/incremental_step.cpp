@@ -310,7 +310,7 @@ template <typename Step>
 bool IncrementalStep<Rules>::same_as(const Step& step, const Pause& recorded, Scratch& scratch) {
   // A moved op that knows nothing yet has its effect to come.
   if (candidate_.last_changed() >= recorded.end) return false;
-  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+  for (std::uint32_t source = 0; source < recorded.snapshot.pending.size(); ++source) {
     if (step.pending(source) != recorded.snapshot.pending[source]) return false;
   }
   step.save(scratch.snapshot);

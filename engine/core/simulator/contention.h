@@ -1,11 +1,14 @@
 // Which transfer goes next, if transfers contend for engines and channels (dataflow semantics).
 //
-// A transfer needs three kinds of resources: its sender's outgoing engine, its receiver's incoming
-// engine, and every channel of the route. It takes all of them at once when it starts and returns
+// A transfer needs three kinds of resources: an outgoing engine of its sender, an incoming engine of
+// its receiver, and every channel of the route. It takes all of them at once when it starts and returns
 // all of them when it ends. No resource is held while waiting for another, so nothing can deadlock.
 //
-// A sender's transfers leave in the order in which they were queued (one copy stream per device):
-// only the head of its queue may start. Over all senders, heads are served in the order in which
+// A device has one engine of each sort, or one per link (Device::engine_per_link). The incoming engine
+// of a link is never waited for: whatever else needs it waits for the link's outgoing one.
+//
+// Transfers of an outgoing engine leave in the order in which they were queued (a copy stream): only
+// the head of its queue may start. Over all engines, heads are served in the order in which
 // they were queued. A head starts if all it needs is free and no older head waits for any of it. So
 // the oldest head gets each of its resources as soon as that is free, and nothing starves.
 #pragma once
@@ -38,7 +41,7 @@ class Contention {
 
   void reset(const Plan& plan) {
     state_.heads.clear();
-    state_.heads.reserve(plan.device_count);
+    state_.heads.reserve(plan.engine_count);
     state_.receiver_busy.assign(plan.device_count, false);
     state_.channel_busy.assign(at(plan.cluster().channel_count()), false);
     receiver_claimed_.assign(plan.device_count, 0);
@@ -48,7 +51,7 @@ class Contention {
 
   [[nodiscard]] State& state() noexcept { return state_; }
 
-  /// `sender` is idle and its head, the transfer `number`, wants to start.
+  /// An engine of `sender` is idle and its head, the transfer `number`, wants to start.
   void wait(std::uint32_t number, std::uint32_t sender, std::uint32_t receiver) {
     auto place = state_.heads.end();
     while (place != state_.heads.begin() && (place - 1)->number > number) --place;
@@ -61,7 +64,7 @@ class Contention {
     changed_ = true;
   }
 
-  /// Calls start(sender) for every head that may start now, oldest first.
+  /// Calls start(head) for every head that may start now, oldest first.
   template <typename Start>
   void start_heads(const Plan& plan, Start&& start) {
     if (!changed_) return;
@@ -71,7 +74,7 @@ class Contention {
     for (const Head& head : state_.heads) {
       if (may_start(plan, head)) {
         occupy(plan, head.sender, head.receiver, true);
-        start(head.sender);
+        start(head);
       } else {
         *kept++ = head;
       }
@@ -88,7 +91,7 @@ class Contention {
   }
 
   void occupy(const Plan& plan, std::uint32_t sender, std::uint32_t receiver, bool busy) {
-    state_.receiver_busy[receiver] = busy;
+    if (!plan.has_engine_per_link(receiver)) state_.receiver_busy[receiver] = busy;
     if (plan.uniform_routes) return;
     for (const ChannelId channel : channels(plan, sender, receiver)) {
       state_.channel_busy[at(channel)] = busy;
@@ -107,7 +110,7 @@ class Contention {
       free = free && !state_.channel_busy[c] && channel_claimed_[c] != round_;
     }
     if (free) return true;
-    receiver_claimed_[head.receiver] = round_;
+    if (!plan.has_engine_per_link(head.receiver)) receiver_claimed_[head.receiver] = round_;
     for (const ChannelId channel : route) {
       channel_claimed_[at(channel)] = round_;
     }

@@ -1,7 +1,7 @@
 // One step of an asynchronous executor. The rules, in the order in which they apply:
 //
 // Time. A step is a sequence of instants. At each instant, ends come first: ops by device, then
-// transfers by sender, then what holds nothing (control signals, and transfers over parallel links)
+// transfers by sender and receiver, then what holds nothing (control signals, and transfers over parallel links)
 // by the order of sending. Then transfers start: over parallel links all that are queued, then the
 // others (contention.h). Then every idle device with ready ops starts one. Whatever started and takes no
 // time ends at the same instant, in a further round of ends and starts.
@@ -17,7 +17,8 @@
 // receiving device over its control edges. A transfer of 0 bytes is a transfer too.
 //
 // A transfer takes latency + bytes / bandwidth. For all of this time it holds the sender's outgoing
-// engine, the receiver's incoming engine and the route's channels; over a parallel link it holds
+// engine, the receiver's incoming engine and the route's channels, where a device has one engine of each
+// sort for all its links, or one of each per link (Device::engine_per_link); over a parallel link it holds
 // nothing and waits for nothing. Its end releases the tensor's consumers on the receiver, the most
 // urgent first. Where the receiver copies (LinkSpec::receiver_us), a transfer holds nothing for its
 // latency and is then mail of the receiver. A device that is free takes its mail, in the order of
@@ -125,7 +126,8 @@ class DataflowStep {
     workspace_.ready.reset(devices, plan_.op_count);
     workspace_.next_slot = plan_.first_slot;
     workspace_.op_of_slot.resize(plan_.op_count);
-    workspace_.sends.resize(workspace_.row_total);
+    workspace_.sends.resize(plan_.total_sends);
+    workspace_.outgoing.assign(plan_.engine_count, {});
     workspace_.dataflow_devices.resize(devices);
     workspace_.contention.reset(plan_);
     workspace_.sent_to.assign(devices, 0);
@@ -140,24 +142,17 @@ class DataflowStep {
     if (receivers_copy_) {
       workspace_.mail.clear();
       workspace_.mail.reserve(plan_.consumers.size());
+      workspace_.inbox.assign(devices, {});
     }
     next_slot_ = workspace_.next_slot.data();
     op_of_slot_ = workspace_.op_of_slot.data();
     sent_to_ = workspace_.sent_to.data();
     sends_ = workspace_.sends.data();
+    outgoing_ = workspace_.outgoing.data();
     devices_ = workspace_.dataflow_devices.data();
-    events_.reset(2 * devices);
+    events_.reset(devices + plan_.engine_count);
     for (std::uint32_t d = 0; d < devices; ++d) {
-      const std::uint32_t begin = workspace_.begin[d];
-      devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)),
-                     0,
-                     begin,
-                     begin,
-                     false,
-                     false,
-                     false,
-                     kNoMail,
-                     kNoMail};
+      devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)), 0, false, false};
     }
     idle_ = Events::kFewDevices ? (1ULL << devices) - 1 : 0;
   }
@@ -197,7 +192,6 @@ class DataflowStep {
     const Index op = device.running;
     assert((state_[op] & kDeviceMask) == d);
     const OpRow row = wiring_.rows[op];
-    const std::uint32_t had = device.send_tail;
     if constexpr (Wiring::kPlaced) {
       for (std::uint32_t e = row.begin; e < row.end; ++e) {
         release_if(true, consumers_[e], d, now_us, {Cause::Kind::op_end, op});
@@ -209,7 +203,6 @@ class DataflowStep {
       tell_consumers(op, row, d, now_us);
     }
     observer_.op_ended(op, d, now_us);
-    if (!device.sending && device.send_head == had && device.send_tail != had) wait_for_engine(d);
   }
 
   void tell_consumers(Index op, const OpRow& row, std::uint32_t d, double now_us) {
@@ -247,7 +240,7 @@ class DataflowStep {
       if (plan_.is_parallel(d, receiver)) {
         departing_.push_back({sent, receiver, number});
       } else {
-        sends_[devices_[d].send_tail++] = {sent, receiver, number};
+        queue({sent, receiver, number}, d);
       }
       return;
     }
@@ -269,21 +262,26 @@ class DataflowStep {
     return a.arrival != b.arrival ? a.arrival > b.arrival : a.number > b.number;
   }
 
-  void wait_for_engine(std::uint32_t d) {
-    const SendEntry& head = sends_[devices_[d].send_head];
-    workspace_.contention.wait(head.number, d, head.receiver);
+  void queue(const SendEntry& sent, std::uint32_t d) {
+    TransferList& outgoing = outgoing_[plan_.engine(d, sent.receiver)];
+    if (outgoing.empty()) workspace_.contention.wait(sent.number, d, sent.receiver);
+    sends_[listed_] = {sent, kNoneListed};
+    outgoing.append(sends_, listed_++);
   }
 
-  void end_transfer(std::uint32_t d, double now_us) {
-    DataflowDevice& device = devices_[d];
-    const SendEntry sent = sends_[device.send_head++];
-    device.sending = false;
-    events_.set(plan_.device_count + d, idle_key(plan_.device_count + d));
+  void end_transfer(std::uint32_t engine, double now_us) {
+    TransferList& outgoing = outgoing_[engine];
+    const auto [sent, next] = sends_[outgoing.first];
+    outgoing.first = next;
+    const std::uint32_t d = plan_.sender(engine);
+    events_.set(plan_.device_count + engine, idle_key(plan_.device_count + engine));
     workspace_.contention.release(plan_, d, sent.receiver);
     arrive(sent.sent, sent.receiver, now_us, {Cause::Kind::transfer, sent.number});
     observer_.transfer_ended(sent.number, message_of(sent.sent), d,
                              static_cast<DeviceId>(sent.receiver), now_us);
-    if (device.send_head != device.send_tail) wait_for_engine(d);
+    if (outgoing.empty()) return;
+    const SendEntry& head = sends_[next].sent;
+    workspace_.contention.wait(head.number, d, head.receiver);
   }
 
   void end_signal(double now_us) {
@@ -313,15 +311,12 @@ class DataflowStep {
 
   void receive(const SendEntry& sent) {
     const auto place = static_cast<std::uint32_t>(workspace_.mail.size());
-    workspace_.mail.push_back({sent, kNoMail});
-    DataflowDevice& device = devices_[sent.receiver];
-    (device.first_mail == kNoMail ? device.first_mail : workspace_.mail[device.last_mail].next) =
-        place;
-    device.last_mail = place;
+    workspace_.mail.push_back({sent, kNoneListed});
+    workspace_.inbox[sent.receiver].append(workspace_.mail.data(), place);
   }
 
   void start_receiving(std::uint32_t d, double now_us) {
-    const SendEntry& sent = workspace_.mail[devices_[d].first_mail].sent;
+    const SendEntry& sent = workspace_.mail[workspace_.inbox[d].first].sent;
     const std::uint32_t message = message_of(sent.sent);
     const std::uint32_t sender = sender_of(message);
     const double lasts_us = duration_us(sent.sent, sender, d) - route(message, d).latency_us;
@@ -334,10 +329,10 @@ class DataflowStep {
   }
 
   void end_receiving(std::uint32_t d, double now_us) {
-    DataflowDevice& device = devices_[d];
-    const auto [sent, next] = workspace_.mail[device.first_mail];
-    device.first_mail = next;
-    device.receiving = false;
+    TransferList& inbox = workspace_.inbox[d];
+    const auto [sent, next] = workspace_.mail[inbox.first];
+    inbox.first = next;
+    devices_[d].receiving = false;
     const std::uint32_t message = message_of(sent.sent);
     arrive(sent.sent, d, now_us, {Cause::Kind::transfer, sent.number});
     observer_.transfer_ended(sent.number, message, sender_of(message), static_cast<DeviceId>(d),
@@ -375,10 +370,10 @@ class DataflowStep {
     }
     departing_.clear();
     workspace_.contention.start_heads(
-        plan_, [&](std::uint32_t sender) { start_transfer(sender, now_us); });
+        plan_, [&](const Contention::Head& head) { start_transfer(head, now_us); });
     if (receivers_copy_) {
       for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-        if (!devices_[d].busy && devices_[d].first_mail != kNoMail) start_receiving(d, now_us);
+        if (!devices_[d].busy && !workspace_.inbox[d].empty()) start_receiving(d, now_us);
       }
     }
     if constexpr (Events::kFewDevices) {
@@ -393,13 +388,14 @@ class DataflowStep {
     }
   }
 
-  void start_transfer(std::uint32_t d, double now_us) {
-    assert(!devices_[d].sending && devices_[d].send_head < devices_[d].send_tail);
-    const SendEntry& sent = sends_[devices_[d].send_head];
-    const double end_us = now_us + duration_us(sent.sent, d, sent.receiver);
-    devices_[d].sending = true;
-    events_.set(plan_.device_count + d, time_key(end_us));
-    observer_.transfer_started(sent.number, message_of(sent.sent), d,
+  void start_transfer(const Contention::Head& head, double now_us) {
+    const std::uint32_t engine = plan_.engine(head.sender, head.receiver);
+    assert(is_idle(events_.key(plan_.device_count + engine)) && !outgoing_[engine].empty());
+    const SendEntry& sent = sends_[outgoing_[engine].first].sent;
+    assert(sent.number == head.number);
+    const double end_us = now_us + duration_us(sent.sent, head.sender, sent.receiver);
+    events_.set(plan_.device_count + engine, time_key(end_us));
+    observer_.transfer_started(sent.number, message_of(sent.sent), head.sender,
                                static_cast<DeviceId>(sent.receiver), now_us, end_us);
   }
 
@@ -429,12 +425,14 @@ class DataflowStep {
   std::uint32_t* next_slot_ = nullptr;
   Index* op_of_slot_ = nullptr;
   std::uint32_t* sent_to_ = nullptr;
-  SendEntry* sends_ = nullptr;
+  Listed* sends_ = nullptr;
+  TransferList* outgoing_ = nullptr;
   DataflowDevice* devices_ = nullptr;
   std::vector<Signal>& signals_ = workspace_.signals;
   std::vector<SendEntry>& departing_ = workspace_.departing;
   const bool receivers_copy_ = plan_.cluster().has_copying_receivers();
   std::uint32_t send_count_ = 0;  ///< transfers and signals
+  std::uint32_t listed_ = 0;      ///< of sends_: those in use
   std::uint64_t idle_ = 0;        ///< by bit, where devices are few: runs nothing
   std::uint64_t filled_ = 0;      ///< by bit, where devices are few: has ready ops
   double now_us_ = 0;             ///< outside of go_on
@@ -445,6 +443,7 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
   to.pending.clear();
   to.devices.clear();
   to.ready.clear();
+  to.queued.clear();
   to.sends.clear();
   to.mail.clear();
   to.idle = idle_;
@@ -455,24 +454,27 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
   for (Signal& signal : to.signals) signal.number -= send_count_;
   to.contention = workspace_.contention.state();
   for (Contention::Head& head : to.contention.heads) head.number -= send_count_;
-  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+  for (std::uint32_t source = 0; source < plan_.device_count + plan_.engine_count; ++source) {
     to.pending.push_back(events_.key(source));
+  }
+  const auto add = [&](const TransferList& list, const Listed* entries,
+                       std::vector<SendEntry>& saved) {
+    for (std::uint32_t i = list.first; i != kNoneListed; i = entries[i].next) {
+      const SendEntry& sent = entries[i].sent;
+      saved.push_back({sent.sent, sent.receiver, sent.number - send_count_});
+    }
+  };
+  for (const TransferList& outgoing : workspace_.outgoing) {
+    const std::size_t before = to.sends.size();
+    add(outgoing, sends_, to.sends);
+    to.queued.push_back(static_cast<std::uint32_t>(to.sends.size() - before));
   }
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     DataflowDevice device = devices_[d];
     workspace_.ready.for_each(d, [&](std::uint32_t slot) {
       to.ready.push_back({d, slot, op_of_slot_[slot]});
     });
-    for (std::uint32_t i = device.send_head; i < device.send_tail; ++i) {
-      to.sends.push_back({sends_[i].sent, sends_[i].receiver, sends_[i].number - send_count_});
-    }
-    for (std::uint32_t i = device.first_mail; i != kNoMail; i = workspace_.mail[i].next) {
-      const SendEntry& sent = workspace_.mail[i].sent;
-      to.mail.push_back({sent.sent, sent.receiver, sent.number - send_count_});
-    }
-    device.first_mail = device.last_mail = kNoMail;
-    device.send_tail -= device.send_head;
-    device.send_head = 0;
+    if (receivers_copy_) add(workspace_.inbox[d], workspace_.mail.data(), to.mail);
     if (!device.busy || device.receiving) device.running = 0;
     to.devices.push_back(device);
   }
@@ -499,20 +501,17 @@ void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from
   workspace_.contention.state() = from.contention;
   for (Contention::Head& head : workspace_.contention.state().heads) head.number += send_count_;
   const SendEntry* sent = from.sends.data();
-  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    DataflowDevice& device = devices_[d];
-    const std::uint32_t begin = device.send_head;
-    device = from.devices[d];
-    for (std::uint32_t i = 0; i < device.send_tail; ++i, ++sent) {
-      sends_[begin + i] = {sent->sent, sent->receiver, sent->number + send_count_};
+  for (std::uint32_t engine = 0; engine < plan_.engine_count; ++engine) {
+    for (std::uint32_t i = 0; i < from.queued[engine]; ++i, ++sent) {
+      sends_[listed_] = {{sent->sent, sent->receiver, sent->number + send_count_}, kNoneListed};
+      outgoing_[engine].append(sends_, listed_++);
     }
-    device.send_head = begin;
-    device.send_tail += begin;
   }
+  std::copy(from.devices.begin(), from.devices.end(), devices_);
   for (const SendEntry& mail : from.mail) {
     receive({mail.sent, mail.receiver, mail.number + send_count_});
   }
-  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+  for (std::uint32_t source = 0; source < from.pending.size(); ++source) {
     events_.set(source, from.pending[source]);
   }
 }

@@ -1,7 +1,7 @@
 // The pending events of a simulated step: at most one per source; the earliest is wanted.
 //
-// A source is the end of an op on a device, or an arrival at a bus or engine. So there are only
-// twice as many sources as devices, and no heap of events is needed. Few sources are scanned
+// A source is the end of an op on a device, or of a transfer of a bus or engine. So there are only
+// twice as many sources as devices, or one per link, and no heap of events is needed. Few sources are scanned
 // without a branch; many are kept in a tournament tree. Both return the lowest source among equal
 // times.
 #pragma once

@@ -42,6 +42,7 @@ Plan::Plan(std::shared_ptr<const Problem> the_problem)
   }
   compile_messages();
   compile_routes();
+  number_engines();
   compile_memory();
   assert(consistent());
 }
@@ -193,6 +194,21 @@ void Plan::compile_routes() {
   for (std::size_t m = 0; m < messages.size(); ++m) {
     messages[m].alone_us = route_us(first, message_bytes[m]);
   }
+}
+
+void Plan::number_engines() {
+  engine_count = device_count;
+  // A device of two has one link.
+  some_per_link = !placeto && cluster().has_engines_per_link() && device_count > 2;
+  if (!some_per_link) return;
+  engine_count = 0;
+  for (std::uint32_t d = 0; d < device_count; ++d) {
+    const bool each = cluster().device(static_cast<DeviceId>(d)).engine_per_link;
+    first_engine.push_back(engine_count);
+    engine_count += each ? device_count - 1 : 1;
+    engine_sender.resize(engine_count, d);
+  }
+  first_engine.push_back(engine_count);
 }
 
 void Plan::compile_memory() {

@@ -83,6 +83,7 @@ struct Plan {
   /// Every pair of devices is connected alike and there are no channels; all routes or none are
   /// parallel.
   bool uniform_routes = true;
+  bool some_per_link = false;  ///< some device has an engine per link (dataflow)
 
   std::vector<OpId> ids;         ///< Index -> op
   std::vector<Index> indices;    ///< op -> Index
@@ -143,6 +144,21 @@ struct Plan {
     return cluster().has_parallel_routes() &&
            cluster().route(static_cast<DeviceId>(src), static_cast<DeviceId>(dst)).parallel;
   }
+  /// Outgoing engines (dataflow), by sender and then receiver: as many as devices, with the devices'
+  /// numbers, unless some have one per link.
+  std::uint32_t engine_count = 0;
+  [[nodiscard]] bool has_engine_per_link(std::uint32_t device) const noexcept {
+    return some_per_link && first_engine[device + 1] - first_engine[device] > 1;
+  }
+  [[nodiscard]] std::uint32_t engine(std::uint32_t src, std::uint32_t dst) const noexcept {
+    if (!some_per_link) return src;
+    return first_engine[src] + (has_engine_per_link(src) ? dst - (dst > src ? 1U : 0U) : 0U);
+  }
+  [[nodiscard]] std::uint32_t sender(std::uint32_t engine) const noexcept {
+    return some_per_link ? engine_sender[engine] : engine;
+  }
+  std::vector<std::uint32_t> first_engine;  ///< by device, and one more; empty unless some_per_link
+  std::vector<std::uint32_t> engine_sender;  ///< by engine; empty likewise
 
  private:
   [[nodiscard]] bool consistent() const;
@@ -153,6 +169,7 @@ struct Plan {
   void compile_messages();
   void add_message(Index producer, TensorId tensor);
   void compile_routes();
+  void number_engines();
   void compile_memory();
   void compile_lifetimes();
   void compile_view(Index i);

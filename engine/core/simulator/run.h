@@ -1,4 +1,4 @@
-// Simulates one step by the problem's semantics, with the event set for its number of devices.
+// Simulates one step by the problem's semantics, with the event set for its devices and engines.
 #pragma once
 
 #include <span>
@@ -10,12 +10,13 @@
 
 namespace berth::simulator {
 
-/// Calls run(events) with the set of `workspace` for `plan`'s devices.
+/// Calls run(events) with the set of `workspace` for `plan`'s devices and engines.
 template <typename Run>
 auto with_events(const Plan& plan, Workspace& workspace, Run&& run) {
-  if (plan.device_count <= 4) return run(workspace.events_4);
-  if (plan.device_count <= 8) return run(workspace.events_8);
-  if (plan.device_count <= 16) return run(workspace.events_16);
+  const std::uint32_t sources = plan.device_count + plan.engine_count;
+  if (sources <= 8) return run(workspace.events_4);
+  if (sources <= 16) return run(workspace.events_8);
+  if (sources <= 32) return run(workspace.events_16);
   return run(workspace.events_many);
 }
 

@@ -36,9 +36,10 @@ struct DataflowSnapshot {
   std::vector<TimeKey> pending;
   std::vector<DataflowDevice> devices;
   std::vector<Ready> ready;
+  std::vector<std::uint32_t> queued;  ///< by engine: how many of `sends` are its
   std::vector<SendEntry> sends;  ///< numbers count back from the next one; so do the heads' below
   std::vector<Signal> signals;   ///< by arrival
-  std::vector<SendEntry> mail;   ///< device by device
+  std::vector<SendEntry> mail;   ///< receiver by receiver
   Contention::State contention;
   std::uint64_t idle = 0;
   std::uint64_t filled = 0;

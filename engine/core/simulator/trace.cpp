@@ -24,7 +24,7 @@ class Recorder : public NoObserver {
   Recorder(const Plan& plan, TracedStep& record) : plan_(plan), record_(record) {
     record.ops.assign(plan.op_count, {});
     last_on_.assign(plan.device_count, {});
-    last_out_.assign(plan.device_count, kNone);
+    last_out_.assign(plan.engine_count, kNone);
     last_in_.assign(plan.device_count, kNone);
     last_on_channel_.assign(at(plan.cluster().channel_count()), kNone);
   }
@@ -68,8 +68,9 @@ class Recorder : public NoObserver {
       seen.previous = std::exchange(last_on_[at(receiver)], {Cause::Kind::transfer, number});
     }
     if (route.parallel && !plan_.placeto) return;
-    occupy(last_out_[sender], number, seen);
-    occupy(last_in_[at(receiver)], number, seen);
+    const auto dst = static_cast<std::uint32_t>(receiver);
+    occupy(last_out_[plan_.engine(sender, dst)], number, seen);
+    if (!plan_.has_engine_per_link(dst)) occupy(last_in_[dst], number, seen);
     for (const ChannelId channel : route.channels) {
       occupy(last_on_channel_[at(channel)], number, seen);
     }
@@ -90,7 +91,7 @@ class Recorder : public NoObserver {
   const Plan& plan_;
   TracedStep& record_;
   std::vector<Cause> last_on_;           // by device
-  std::vector<std::uint32_t> last_out_;  // by device
+  std::vector<std::uint32_t> last_out_;  // by outgoing engine
   std::vector<std::uint32_t> last_in_;   // by device
   std::vector<std::uint32_t> last_on_channel_;
 };

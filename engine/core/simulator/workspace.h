@@ -27,7 +27,7 @@ struct BusEntry {
   bool operator==(const BusEntry&) const = default;
 };
 
-/// One transfer in a device's outgoing queue (dataflow).
+/// One transfer in the queue of an outgoing engine (dataflow).
 struct SendEntry {
   std::uint32_t sent;  ///< the message; of a placed plan, the parcel
   std::uint32_t receiver;
@@ -47,12 +47,24 @@ struct Signal {
   bool operator==(const Signal&) const = default;
 };
 
-/// A transfer that has arrived and that its receiver has not copied yet (dataflow).
-struct Mail {
+/// A transfer in a list, of those that wait for an engine or of those that have arrived (dataflow).
+struct Listed {
   SendEntry sent;
-  std::uint32_t next;  ///< of the same receiver; kNoMail = none
+  std::uint32_t next;  ///< of the same list; kNoneListed = none
 };
-inline constexpr std::uint32_t kNoMail = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kNoneListed = std::numeric_limits<std::uint32_t>::max();
+
+struct TransferList {
+  std::uint32_t first = kNoneListed;
+  std::uint32_t last = kNoneListed;
+
+  [[nodiscard]] bool empty() const noexcept { return first == kNoneListed; }
+  /// Appends entry `place` of `entries`, whose `next` is none.
+  void append(Listed* entries, std::uint32_t place) noexcept {
+    (empty() ? first : entries[last].next) = place;
+    last = place;
+  }
+};
 
 struct PlacetoDevice {
   double free_us;      ///< when it may start the next op
@@ -69,11 +81,8 @@ struct PlacetoDevice {
 struct DataflowDevice {
   const double* duration_us;
   std::uint32_t running;
-  std::uint32_t send_head, send_tail;   ///< its part of `sends`
-  bool busy;                            ///< runs an op, or receives
-  bool receiving;                       ///< the first of its mail
-  bool sending;                         ///< the transfer at send_head is on its way
-  std::uint32_t first_mail, last_mail;  ///< kNoMail
+  bool busy;       ///< runs an op, or receives
+  bool receiving;  ///< the first of its mail
 
   bool operator==(const DataflowDevice&) const = default;
 };
@@ -93,7 +102,7 @@ struct Workspace {
   std::vector<std::uint32_t> begin;
   std::uint32_t row_total = 0;
 
-  ScanEvents<8> events_4;    ///< up to 4 devices
+  ScanEvents<8> events_4;    ///< up to 4 devices, with one engine each
   ScanEvents<16> events_8;   ///< up to 8
   ScanEvents<32> events_16;  ///< up to 16
   TreeEvents events_many;
@@ -107,14 +116,17 @@ struct Workspace {
   ReadySets ready;
   std::vector<std::uint32_t> next_slot;  ///< by priority class
   std::vector<Index> op_of_slot;
-  std::vector<SendEntry> sends;
   std::vector<DataflowDevice> dataflow_devices;
+  std::vector<Listed> sends;  ///< of all engines, as they are queued
+  std::vector<TransferList>
+      outgoing;  ///< by engine: those that wait for it, and the one that it carries
   Contention contention;
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<double> channel_us;      ///< by channel: its load (throughput)
   std::vector<Signal> signals;
   std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
-  std::vector<Mail> mail;            ///< of all devices, as it arrives; each has its list
+  std::vector<Listed> mail;          ///< of all devices, as it arrives
+  std::vector<TransferList> inbox;  ///< by device, where receivers copy: what it has not copied yet
 
   // Throughput.
   std::vector<std::uint32_t> device_of;  ///< by Index

@@ -81,6 +81,7 @@ Device read_device(lua_State* L, Fields& fields) {
   fields.read("op_overhead_us", device.op_overhead_us);
   fields.read("multiprocessors", device.multiprocessors);
   fields.read("host", device.host);
+  fields.read("engine_per_link", device.engine_per_link);
   if (const Value runs = fields.get("runs"); runs.present()) device.runs = read_runs(L, runs);
   return device;
 }
@@ -151,6 +152,7 @@ int device(Call& call) {
   set_number(call.L, "op_overhead_us", device.op_overhead_us);
   set_number(call.L, "multiprocessors", device.multiprocessors);
   set_boolean(call.L, "host", device.host);
+  set_boolean(call.L, "engine_per_link", device.engine_per_link);
   if (!device.runs.every()) {
     push_runs(call.L, device.runs);
     lua_setfield(call.L, -2, "runs");

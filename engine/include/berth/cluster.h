@@ -49,6 +49,11 @@ struct Device {
   /// The ops that it runs, if not every one: a neural processor's runtime compiles a list of types.
   /// op_refusal (costs.h) says which ops are left out.
   DeviceOps runs;
+  /// Whether it has a copy engine per link and direction, as a host has a stream per GPU, and a GPU of a
+  /// mesh a port per peer: its transfers then wait for those between the same two devices, in that
+  /// direction, and for channels. False: one engine sends for all its links, and one receives. `dataflow`
+  /// semantics and latency only; the rest ignores it.
+  bool engine_per_link = false;
 };
 
 /// A directed link. `*` as src or dst matches any device. If several entries match a pair, the one
@@ -122,6 +127,8 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept;
   /// Whether any route is.
   [[nodiscard]] bool has_parallel_routes() const noexcept;
+  /// Whether some device has Device::engine_per_link.
+  [[nodiscard]] bool has_engines_per_link() const noexcept;
   /// Whether some route has LinkSpec::receiver_us.
   [[nodiscard]] bool has_copying_receivers() const noexcept;
   [[nodiscard]] ChannelId channel_count() const noexcept;

@@ -14,7 +14,8 @@
 ///    frees memory behind it (priorities_us); among equals, the one that became ready first. An op
 ///    holds its device for its cost plus the device's per-op overhead (none if the cost is 0).
 ///  - A tensor is sent once per receiving device. The transfer occupies the sender's outgoing
-///    engine, the receiver's incoming engine, and every shared channel on its way.
+///    engine, the receiver's incoming engine, and every shared channel on its way. A device has one
+///    engine of each sort, or one per link (Device::engine_per_link).
 ///  - A control edge across devices takes the route's latency and occupies nothing.
 ///
 /// The order of simultaneous events and of competing transfers is stated in the simulator's own

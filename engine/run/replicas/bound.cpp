@@ -46,11 +46,14 @@ double exchange_us(std::int64_t gradient_bytes, const Cluster& cluster) {
   if (cluster.has_parallel_routes()) return 0;
   double bandwidth = 0;
   for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
-    double fastest = 0;
+    double fastest = 0, all = 0;
     for (DeviceId src = 0; src < cluster.device_count(); ++src) {
-      if (src != dst) fastest = std::max(fastest, cluster.route(src, dst).bandwidth_bytes_per_s);
+      if (src == dst) continue;
+      const double one = cluster.route(src, dst).bandwidth_bytes_per_s;
+      fastest = std::max(fastest, one);
+      all += one;
     }
-    bandwidth += fastest;
+    bandwidth += cluster.device(dst).engine_per_link ? all : fastest;
   }
   return bandwidth > 0 ? 2.0 * static_cast<double>(gradient_bytes) / bandwidth * 1e6 : 0;
 }

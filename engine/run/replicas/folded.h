@@ -44,7 +44,7 @@ struct RingLink {
 /// Reducers of such a plan: a few, so that devices of a replica seldom wait for one another there.
 [[nodiscard]] std::size_t reducer_count(const ReplicaPlan& plan);
 /// The cluster as the first replica finds it among the others, and reducers, of one more kind.
-[[nodiscard]] std::shared_ptr<const Cluster> with_reducers(const ReplicaPlan& plan,
-                                                           const Cluster& cluster);
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> with_reducers(const ReplicaPlan& plan,
+                                                                        const Cluster& cluster);
 
 }  // namespace berth

@@ -91,16 +91,19 @@ double ring_us(std::int64_t bytes, std::span<const DeviceId> devices, const Clus
 namespace {
 
 /// Transfers of all replicas at once where the first has one from `src` to `dst`, hosts being everybody's: the most of
-/// which a channel or a host carries.
+/// which a channel or an engine of a host carries.
 int at_once(const ReplicaPlan& plan, DeviceId src, DeviceId dst, const Cluster& cluster) {
   const auto& own = plan.replicas.front().devices;
   const auto in = [&](const ReplicaPlan::Replica& replica, DeviceId device) {
     const auto place = std::find(own.begin(), own.end(), device);
     return place == own.end() ? device : replica.devices[at(place - own.begin())];
   };
-  const bool hosted = std::find(own.begin(), own.end(), src) == own.end() ||
-                      std::find(own.begin(), own.end(), dst) == own.end();
-  int most = hosted ? static_cast<int>(plan.replicas.size()) : 1;
+  const auto one_engine_for_all = [&](DeviceId end) {
+    return std::find(own.begin(), own.end(), end) == own.end() &&
+           !cluster.device(end).engine_per_link;
+  };
+  const bool in_turn = one_engine_for_all(src) || one_engine_for_all(dst);
+  int most = in_turn ? static_cast<int>(plan.replicas.size()) : 1;
   std::map<ChannelId, int> uses;
   for (const auto& replica : plan.replicas) {
     for (const ChannelId channel : cluster.route(in(replica, src), in(replica, dst)).channels) {

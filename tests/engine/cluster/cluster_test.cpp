@@ -99,6 +99,9 @@ TEST_CASE("Cluster refuses what makes no sense") {
   devices[1].host = true;
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'", "differ in 'host'"});
   devices[1] = device("gpu:1", "gpu");
+  devices[1].engine_per_link = true;
+  refuse(devices, any, {"'gpu:0'", "'gpu:1'", "differ in 'engine_per_link'"});
+  devices[1] = device("gpu:1", "gpu");
   devices[1].multiprocessors = 3;
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'"});
   devices[1] = device("gpu:1", "gpu");

@@ -162,7 +162,8 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
     const std::shared_ptr<const Cluster> unshared =
         random_cluster(random, {.devices = count,
                                 .kinds = 1 + static_cast<int>(random.below(2)),
-                                .parallel_chance = seed % 2 == 1 ? 0.3 : 0.0});
+                                .parallel_chance = seed % 2 == 1 ? 0.3 : 0.0,
+                                .per_link_chance = seed % 7 < 3 ? 0.5 : 0.0});
     std::vector<LinkSpec> links = unshared->links();
     for (LinkSpec& link : links) {
       if (seed % 2 == 0) link.shares = {random.below(2) == 0 ? "bus" : "uplink"};
@@ -202,7 +203,8 @@ TEST_CASE("lower_bounds: never above the optimum where much flows into few ops")
     const int count = 2 + static_cast<int>(random.below(graph->op_count() > 6 ? 1 : 2));
     const auto cluster = random_cluster(random, {.devices = count,
                                                  .kinds = 1 + static_cast<int>(random.below(2)),
-                                                 .parallel_chance = seed % 4 == 0 ? 0.3 : 0.0});
+                                                 .parallel_chance = seed % 4 == 0 ? 0.3 : 0.0,
+                                                 .per_link_chance = seed % 7 < 3 ? 0.5 : 0.0});
     const auto costs = random_costs(random, *graph, *cluster, 100, seed % 5 == 0 ? 0.3 : 0.0);
     for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
       CAPTURE(semantics_name(semantics));
@@ -220,7 +222,7 @@ TEST_CASE("lower_bounds: never above the optimum where much flows into few ops")
 
 TEST_CASE("lower_bounds: never above the optimum where one op is read by many, or reads many") {
   int decides = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     GraphBuilder builder("fans");
@@ -245,10 +247,16 @@ TEST_CASE("lower_bounds: never above the optimum where one op is read by many, o
     const auto graph = builder.build();
     std::shared_ptr<const Cluster> cluster =
         cluster_of({device("a", "x"), device("b", "x"), device("c", "x")}, 0, 1000);
+    if (seed % 3 == 1) {
+      std::vector<Device> each{device("a", "x"), device("b", "x"), device("c", "x")};
+      for (Device& one : each) one.engine_per_link = true;
+      cluster = cluster_of(each, 0, 1000);
+    }
     if (seed % 3 == 0) {
       cluster = random_cluster(random, {.devices = 3,
                                         .kinds = 1 + static_cast<int>(random.below(2)),
-                                        .parallel_chance = seed % 2 == 0 ? 0.3 : 0.0});
+                                        .parallel_chance = seed % 2 == 0 ? 0.3 : 0.0,
+                                        .per_link_chance = 0.5});
     }
     const auto costs = random_costs(random, *graph, *cluster, 300, seed % 5 == 0 ? 0.3 : 0.0);
     for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {

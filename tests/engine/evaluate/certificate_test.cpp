@@ -72,7 +72,8 @@ Case collecting_case(std::uint64_t seed) {
   Random random(seed);
   const auto graph = random_collectors(random);
   const auto cluster = random_cluster(random, {.devices = 2 + static_cast<int>(random.below(2)),
-                                               .kinds = 1 + static_cast<int>(random.below(2))});
+                                               .kinds = 1 + static_cast<int>(random.below(2)),
+                                               .per_link_chance = seed % 3 == 0 ? 0.5 : 0.0});
   return certified(
       std::make_shared<const Problem>(graph, cluster, random_costs(random, *graph, *cluster)));
 }

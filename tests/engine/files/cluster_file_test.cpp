@@ -10,7 +10,7 @@ const std::string kGood = R"({"format": "berth.cluster/1", "name": "two",
   "devices": [{"name": "gpu:0", "kind": "gpu", "memory_bytes": 1.6e10, "flops": 1e12,
                "flops_16": 2e12, "flops_tf32": 1.5e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5,
                "multiprocessors": 7},
-              {"name": "cpu:0", "kind": "cpu", "host": true},
+              {"name": "cpu:0", "kind": "cpu", "host": true, "engine_per_link": true},
               {"name": "npu:0", "kind": "npu", "runs": {"types": ["Conv", "Relu"],
                "dtypes": ["f16", "i8"]}}],
   "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e10, "latency_us": 5,
@@ -35,6 +35,9 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
     CHECK(cluster->device(1).multiprocessors == 0);
     CHECK(cluster->device(1).memory_bytes == kNoLimit);
     CHECK(cluster->device(1).host);
+    CHECK(cluster->device(1).engine_per_link);
+    CHECK_FALSE(cluster->device(0).engine_per_link);
+    CHECK(cluster->has_engines_per_link());
     CHECK(cluster->route(0, 1).bandwidth_bytes_per_s == 1e10);
     CHECK(cluster->route(0, 1).channels.size() == 1);
   }

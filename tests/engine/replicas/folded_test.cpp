@@ -77,6 +77,28 @@ TEST_CASE("links of a ring that share a channel take turns") {
   CHECK(two.bandwidth_bytes_per_s == doctest::Approx(one.bandwidth_bytes_per_s / 2));
 }
 
+TEST_CASE("replicas take turns at a host, unless it has an engine per link") {
+  for (const bool each : {false, true}) {
+    CAPTURE(each);
+    Device host, gpu;
+    host.name = host.kind = "h";
+    host.host = true;
+    host.engine_per_link = each;
+    gpu.kind = "g";
+    std::vector<Device> devices = {host, gpu, gpu};
+    devices[1].name = "g0";
+    devices[2].name = "g1";
+    const Cluster cluster("hosted", devices, {{"*", "*", 10e9, 5, {}}});
+    ReplicaPlan plan;
+    plan.replicas = {{{1}, 1}, {{2}, 1}};
+    const auto folded = with_reducers(plan, cluster);
+    for (const Route& route : {folded->route(0, 1), folded->route(1, 0)}) {
+      CHECK(route.bandwidth_bytes_per_s == (each ? 10e9 : 5e9));
+      CHECK(route.latency_us == (each ? 5 : 10));
+    }
+  }
+}
+
 TEST_CASE("one replica with a collective as one op has the step of all") {
   for (const char* const name : {"k80x4", "p100x4"}) {
     const auto cluster = Cluster::preset(name);

@@ -353,4 +353,16 @@ TEST_CASE("two replicas whose work is nothing take what their ring takes, and th
   link.parallel = true;
   const Cluster parallel("pair", devices, {link});
   CHECK(bound_replicas(training, model, model, 32, parallel, 1e9).us == 0);
+
+  // Three that receive over two links at once.
+  devices.push_back(devices[0]);
+  devices[2].name = "d2";
+  const std::vector<LinkSpec> links = {{"*", "*", 10e9, 0, {}}};
+  const Cluster three("three", devices, links);
+  for (Device& device : devices) device.engine_per_link = true;
+  const Cluster mesh("mesh", devices, links);
+  CHECK(bound_replicas(training, model, model, 32, three, 1e9).us ==
+        doctest::Approx(2 * kBytes / 30e9 * 1e6));
+  CHECK(bound_replicas(training, model, model, 32, mesh, 1e9).us ==
+        doctest::Approx(2 * kBytes / 60e9 * 1e6));
 }

@@ -409,6 +409,58 @@ TEST_CASE("a tensor is sent once per receiving device, over one outgoing engine"
   CHECK(trace.critical_path[3].op == 3);
 }
 
+TEST_CASE("a device with an engine per link sends to several at once, and in turn to each") {
+  //   0:   a         b reads a's first (3), c its second (2), d its third (1)
+  //   0>1:  ===      b's
+  //   0>1:     ==    c's waits for its link
+  //   0>2:  =        d's waits for nothing
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  for (Device& device : one.devices) device.engine_per_link = true;
+  const OpId a = one.op("a", 1, {3, 2, 1});
+  for (std::size_t output = 0; output < 3; ++output) {
+    one.read(one.op(std::string(1, "bcd"[output]), 1), a, output);
+  }
+  const StepTrace trace = one.trace({0, 1, 1, 2});
+  CHECK(trace.op_start_us == Starts{0, 4, 6, 2});
+  CHECK(trace.runtime_us == 7);
+  // a, both transfers of the link, c.
+  REQUIRE(trace.critical_path.size() == 4);
+  CHECK(trace.critical_path[2].reason == CriticalStep::Reason::link_busy);
+}
+
+TEST_CASE(
+    "a device with an engine per link receives from several at once, those with one send in turn") {
+  //   0: a     1: b     2 has an engine per link, 0 and 1 one each
+  //   0>2:  ====
+  //   0>1:      ==      waits for the engine of 0
+  //   1>2:  ==          at once with 0>2
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  one.devices.back().kind = "mesh";
+  one.devices.back().engine_per_link = true;
+  const OpId a = one.op("a", 1, {4, 2});
+  const OpId b = one.op("b", 1, {2});
+  const OpId c = one.op("c", 1, {1});
+  const OpId d = one.op("d", 1);
+  const OpId e = one.op("e", 1);
+  one.read(c, a);
+  one.read(d, a, 1);
+  one.read(e, b);
+  CHECK(one.trace({0, 1, 2, 1, 2}).op_start_us == Starts{0, 0, 5, 7, 3});
+}
+
+TEST_CASE("channels limit a device with an engine per link") {
+  Case one;
+  for (const char* name : {"2", "3"}) one.devices.push_back(Case::device(name));
+  for (Device& device : one.devices) device.engine_per_link = true;
+  one.links.push_back({"0", "1", kBandwidth, 0, {"slot"}});
+  one.links.push_back({"0", "2", kBandwidth, 0, {"slot"}});
+  const OpId a = one.op("a", 1, {3});
+  for (const char* name : {"b", "c", "d"}) one.read(one.op(name, 1), a);
+  CHECK(one.trace({0, 1, 2, 3}).op_start_us == Starts{0, 4, 7, 4});
+}
+
 TEST_CASE("the receiver whose op is most urgent is served first") {
   // As above, but d leads to e and so its device comes first, whatever the graph's order.
   //   0>2:  ===   0>1:     ===

@@ -375,7 +375,10 @@ class DataflowReference {
       moving.started = true;
       moving.end_us = now_us_ + route.latency_us;
     } else if (!route.parallel) {
-      moving.needs = {"out of " + std::to_string(src), "into " + std::to_string(dst)};
+      const std::string from = std::to_string(src), to = std::to_string(dst);
+      const Cluster& cluster = problem_.cluster();
+      moving.needs = {"out of " + from + (cluster.device(src).engine_per_link ? " to " + to : ""),
+                      "into " + to + (cluster.device(dst).engine_per_link ? " from " + from : "")};
       for (const ChannelId channel : route.channels) {
         moving.needs.insert("channel " + std::to_string(channel));
       }
@@ -393,10 +396,11 @@ class DataflowReference {
         ending.push_back(&moving);
       }
     }
-    // Signals in the order of sending; transfers by sender, of which each has one at a time.
+    // Signals in the order of sending; transfers by sender and receiver, one at a time between two.
     if (!signals) {
-      std::sort(ending.begin(), ending.end(),
-                [](const Moving* a, const Moving* b) { return a->src < b->src; });
+      std::sort(ending.begin(), ending.end(), [](const Moving* a, const Moving* b) {
+        return std::pair(a->src, a->dst) < std::pair(b->src, b->dst);
+      });
     }
     for (Moving* moving : ending) {
       moving->started = false;
@@ -412,15 +416,19 @@ class DataflowReference {
   }
 
   void start_transfers() {
-    std::set<std::string> taken;  // by transfers under way, and by older heads
-    std::set<DeviceId> had_head;
+    std::set<std::string> taken;                       // by transfers under way, and by older heads
+    std::set<std::pair<DeviceId, DeviceId>> had_head;  // by engine: with its receiver, or none
+    const auto engine = [&](const Moving& moving) {
+      const bool each = problem_.cluster().device(moving.src).engine_per_link;
+      return std::pair(moving.src, each ? moving.dst : kNoDevice);
+    };
     for (const Moving& moving : moving_) {
       if (moving.started) taken.insert(moving.needs.begin(), moving.needs.end());
-      if (moving.started && !flies(moving)) had_head.insert(moving.src);
+      if (moving.started && !flies(moving)) had_head.insert(engine(moving));
     }
     for (Moving& moving : moving_) {
       if (moving.started || moving.is_mail || moving.done) continue;
-      if (!flies(moving) && !had_head.insert(moving.src).second) continue;
+      if (!flies(moving) && !had_head.insert(engine(moving)).second) continue;
       const bool free = std::none_of(moving.needs.begin(), moving.needs.end(),
                                      [&](const std::string& one) { return taken.count(one) > 0; });
       taken.insert(moving.needs.begin(), moving.needs.end());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -157,9 +158,16 @@ TEST_CASE("a trace is consistent in itself") {
           const auto devices = static_cast<std::size_t>(problem->cluster().device_count());
           const StepTrace trace = Simulator(problem).trace(placement);
 
-          // A device runs one op at a time, and so do its engines.
-          std::vector<std::vector<std::pair<double, double>>> ops(devices), out(devices),
-              in(devices);
+          // A device runs one op at a time, and an engine makes one transfer.
+          using Spans = std::vector<std::pair<double, double>>;
+          std::vector<Spans> ops(devices);
+          std::map<std::pair<DeviceId, DeviceId>, Spans> out,
+              in;  // by device, and link if it has one per link
+          const auto link = [&](DeviceId device, DeviceId other) {
+            const bool each = semantics == Semantics::dataflow &&
+                              problem->cluster().device(device).engine_per_link;
+            return std::pair(device, each ? other : kNoDevice);
+          };
           for (std::size_t op = 0; op < placement.size(); ++op) {
             ops[static_cast<std::size_t>(placement[op])].emplace_back(trace.op_start_us[op],
                                                                       trace.op_end_us[op]);
@@ -188,16 +196,13 @@ TEST_CASE("a trace is consistent in itself") {
                 continue;
               }
             }
-            out[static_cast<std::size_t>(transfer.src)].emplace_back(transfer.start_us,
-                                                                     transfer.end_us);
+            out[link(transfer.src, transfer.dst)].emplace_back(transfer.start_us, transfer.end_us);
             if (transfer.dst == kNoDevice) continue;
-            in[static_cast<std::size_t>(transfer.dst)].emplace_back(transfer.start_us,
-                                                                    transfer.end_us);
+            in[link(transfer.dst, transfer.src)].emplace_back(transfer.start_us, transfer.end_us);
           }
-          for (std::size_t d = 0; d < devices; ++d) {
-            check_apart(ops[d]);
-            check_apart(out[d]);
-            check_apart(in[d]);
+          for (const Spans& spans : ops) check_apart(spans);
+          for (const auto& engines : {out, in}) {
+            for (const auto& [engine, spans] : engines) check_apart(spans);
           }
 
           // No op starts before its inputs are there.

@@ -9,7 +9,7 @@ check.test("a cluster made from a table tells it back", function()
     devices = {
       { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12, flops_16 = 2e12, flops_8 = 4e12,
         flops_64 = 5e11, flops_tf32 = 1.5e12, memory_bandwidth = 1e11, op_overhead_us = 2, multiprocessors = 7 },
-      { name = "c0", kind = "cpu", memory_bytes = math.huge, host = true },
+      { name = "c0", kind = "cpu", memory_bytes = math.huge, host = true, engine_per_link = true },
     },
     links = {
       { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 5, shares = { "bus" } },
@@ -20,8 +20,9 @@ check.test("a cluster made from a table tells it back", function()
   check.equal({ cluster:name(), cluster:device_count() }, { "mixed", 2 })
   check.equal(cluster:device(1), { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12,
     flops_16 = 2e12, flops_8 = 4e12, flops_64 = 5e11, flops_tf32 = 1.5e12, memory_bandwidth = 1e11, op_overhead_us = 2,
-    multiprocessors = 7, host = false })
-  check.equal({ cluster:device(2).memory_bytes, cluster:device(2).host }, { math.huge, true })
+    multiprocessors = 7, host = false, engine_per_link = false })
+  local c0 = cluster:device(2)
+  check.equal({ c0.memory_bytes, c0.host, c0.engine_per_link }, { math.huge, true, true })
   check.equal({ cluster:find "c0", cluster:find "c1" }, { 2 })
   check.equal(cluster:kinds(), { "gpu", "cpu" })
   check.equal(cluster:route(1, 2),
