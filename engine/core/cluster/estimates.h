@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -33,6 +34,11 @@ constexpr double pcie_bandwidth(int generation, int lanes) {
 /// Estimates between the bare link (about 1 us) and the 25 us of Placeto's simulator.
 constexpr double pcie_latency_us(int generation) {
   return generation <= 3 ? 15 : generation == 4 ? 12 : 10;
+}
+
+/// Copies of `link` bytes/s each that a memory of `memory` bytes/s feeds at once.
+[[nodiscard]] inline std::size_t copies_at_once(double memory, double link) {
+  return static_cast<std::size_t>(std::max(1.0, memory / link));
 }
 
 /// An estimate of what a context with its libraries holds of a card's memory.

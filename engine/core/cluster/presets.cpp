@@ -8,7 +8,8 @@
 // Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. Pairs of GPUs are below a
 // PCIe switch (on a K80: the board) and share its one uplink in each direction. Two GPUs without
 // NVLink use PCIe: alone if they are below one switch, otherwise both switches' uplinks and,
-// between sockets, the socket interconnect.
+// between sockets, the socket interconnect. The host has an engine per link, and so have GPUs that NVLink
+// joins point to point; behind NVSwitch, and in Placeto's simulator, a device has one.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -120,6 +121,7 @@ Device host_device(std::int64_t memory_bytes, double flops, double memory_bandwi
   host.memory_bandwidth = memory_bandwidth;
   host.op_overhead_us = kHostOverheadUs;
   host.host = true;
+  host.engine_per_link = true;
   return host;
 }
 
@@ -130,13 +132,16 @@ Machine k80(std::string name, int gpus) {
   // 7.6 GB/s and 25 us between every pair of devices: the constants of Placeto's released simulator, which
   // its authors tuned to this machine.
   const Device& gpu = find_known_device("k80")->device;
+  Device host = host_device(488 * kGiB, cpu_flops(16, 2.3e9, kAvx2FlopsPerCycle), 76.8 * kGiga);
+  // There every device has one bus, the host too.
+  host.engine_per_link = false;
   return {{std::move(name),
            "Amazon EC2 p2.8xlarge, " + std::to_string(gpus) +
                " GPUs of its Tesla K80 boards (Placeto's machine)",
            "NVIDIA Tesla K80 board specification BD-07317 (base clock); Amazon EC2 P2; Placeto's "
            "simulator: 7.6 GB/s, 25 us, 5.7 us between kernels"},
           gpus,
-          host_device(488 * kGiB, cpu_flops(16, 2.3e9, kAvx2FlopsPerCycle), 76.8 * kGiga),
+          host,
           gpu,
           {.bandwidth = 7.6 * kGiga, .latency_us = 25, .gpus_per_socket = 4},
           {}};
@@ -146,7 +151,8 @@ Machine k80(std::string name, int gpus) {
 // of DDR4-2400: 76.8 GB/s), half of its 512 GB, and the four GPUs of that socket, which NVLink 1
 // meshes fully, one port per pair.
 Machine p100x4() {
-  const Device& gpu = find_known_device("p100")->device;
+  Device gpu = find_known_device("p100")->device;
+  gpu.engine_per_link = true;
   return {{"p100x4", "half an NVIDIA DGX-1: four Tesla P100 SXM2, fully meshed by NVLink 1",
            "NVIDIA Tesla P100 and DGX-1 data sheets; latencies and overheads estimated"},
           4,
@@ -176,7 +182,8 @@ constexpr std::array<int, 64> kCubeMesh = {
 
 // Amazon EC2 p3.16xlarge: two Xeon E5-2686 v4 with 16 cores each, 488 GiB, eight V100 16 GB.
 Machine v100x8() {
-  const Device& gpu = find_known_device("v100")->device;
+  Device gpu = find_known_device("v100")->device;
+  gpu.engine_per_link = true;
   return {{"v100x8", "Amazon EC2 p3.16xlarge: eight Tesla V100 16 GB, NVLink 2 hybrid cube mesh",
            "NVIDIA Tesla V100 data sheet; NVIDIA DGX-1 white paper (topology); Amazon EC2 P3; "
            "latencies and overheads estimated"},

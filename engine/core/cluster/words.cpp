@@ -268,15 +268,22 @@ class Machine {
   [[nodiscard]] std::shared_ptr<const Cluster> cluster() const {
     std::vector<Device> devices{*host_};
     std::vector<LinkSpec> links;
+    const std::size_t copies = host_copies();
+    const auto host_link = [&](std::size_t i, const char* direction) {
+      std::vector<std::string> shares;
+      if (parts_.size() > copies) shares.push_back(cat("cpu:0:", direction, ":", i % copies));
+      if (in_mesh(parts_[i])) shares.push_back(slot_of(i, direction));
+      return shares;
+    };
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       devices.push_back(parts_[i].npu ? parts_[i].known->npu : parts_[i].known->device);
       Device& device = devices.back();
       device.name = name(i);
       if (parts_[i].memory_bytes) device.memory_bytes = *parts_[i].memory_bytes;
-      const Slot& slot = parts_[i].slot;
-      const double bandwidth = std::min(slot.bandwidth, host_->memory_bandwidth);
-      links.push_back({name(i), host_->name, bandwidth, slot.latency_us, {}});
-      links.push_back({host_->name, name(i), bandwidth, slot.latency_us, {}});
+      device.engine_per_link = in_mesh(parts_[i]);
+      const double us = parts_[i].slot.latency_us;
+      links.push_back({name(i), host_->name, host_rate(i), us, host_link(i, "up")});
+      links.push_back({host_->name, name(i), host_rate(i), us, host_link(i, "down")});
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         if (j != i) links.push_back(between(i, j));
       }
@@ -312,6 +319,32 @@ class Machine {
     return server ? kServer : kDefaultHost;
   }
 
+  [[nodiscard]] double host_rate(std::size_t part) const {
+    return std::min(parts_[part].slot.bandwidth, host_->memory_bandwidth);
+  }
+
+  /// Copies that its memory feeds at once in one direction, each on a channel of its own where they are fewer
+  /// than its devices.
+  [[nodiscard]] std::size_t host_copies() const {
+    double fastest = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i) fastest = std::max(fastest, host_rate(i));
+    return host_->engine_per_link ? copies_at_once(host_->memory_bandwidth, fastest)
+                                  : parts_.size();
+  }
+
+  /// Whether links lead from point to point between more than the two ends of a bridge: each has an engine then,
+  /// and what goes over slots shares them.
+  [[nodiscard]] bool in_mesh(const Part& part) const {
+    const KnownDevice& known = *part.known;
+    const auto linked = std::count_if(parts_.begin(), parts_.end(), [&](const Part& other) {
+      return other.known == &known && other.bridged;
+    });
+    return linked > 2 && (known.linked_in > 2 || known.beyond_bytes_per_s > 0);
+  }
+  [[nodiscard]] std::string slot_of(std::size_t part, const char* direction) const {
+    return cat("pcie:", name(part), ":", direction);
+  }
+
   /// A chip with a neural processor has one, and other parts are GPUs.
   [[nodiscard]] std::string name(std::size_t part) const {
     if (parts_[part].npu) return "npu:0";
@@ -332,6 +365,7 @@ class Machine {
       host_ = one_memory ? known.cores : known.device;
       host_->name = "cpu:0";
       card_lanes_ = known.card_lanes;
+      host_->engine_per_link = !one_memory;
       if (!one_memory && !part.slot_word.empty()) host_->memory_bandwidth = part.slot.bandwidth;
       if (part.memory_bytes) host_->memory_bytes = *part.memory_bytes;
     }
@@ -411,12 +445,12 @@ class Machine {
     const bool direct = one_memory || (peers && a.known->maker == b.known->maker);
     const double slower = std::min(a.slot.bandwidth, b.slot.bandwidth);
     const double latency_us = std::max(a.slot.latency_us, b.slot.latency_us);
-    if (direct) return {name(i), name(j), slower, latency_us, {}};
-    return {name(i),
-            name(j),
-            slower * kThroughHost,
-            2 * latency_us,
-            {staged_channel(name(std::min(i, j)), name(std::max(i, j)))}};
+    std::vector<std::string> shares;
+    if (in_mesh(a)) shares.push_back(slot_of(i, "up"));
+    if (in_mesh(b)) shares.push_back(slot_of(j, "down"));
+    if (!direct) shares.push_back(staged_channel(name(std::min(i, j)), name(std::max(i, j))));
+    return {name(i), name(j), slower * (direct ? 1 : kThroughHost), latency_us * (direct ? 1 : 2),
+            std::move(shares)};
   }
 
   std::string_view words_;

@@ -127,6 +127,23 @@ void separate_kinds(std::vector<Device>& devices) {
   }
 }
 
+/// The host has an engine per link, unless GPUs share its memory; so have GPUs that NVLink joins point to point
+/// to several others, and with them those of their kind.
+void give_engines(const MachineFacts& facts, std::vector<Device>& devices) {
+  devices.front().engine_per_link =
+      std::none_of(facts.gpus.begin(), facts.gpus.end(), shares_memory);
+  for (std::size_t gpu = 0; gpu < facts.gpus.size(); ++gpu) {
+    const auto peers =
+        std::count_if(facts.nvlinks.begin(), facts.nvlinks.end(), [&](const NvlinkFacts& link) {
+          return at(link.gpu) == gpu && link.peer != NvlinkFacts::kSwitch;
+        });
+    if (peers < 2) continue;
+    for (Device& device : devices) {
+      if (device.kind == devices[gpu + 1].kind) device.engine_per_link = true;
+    }
+  }
+}
+
 /// The links of a machine, with their sources.
 class Links {
  public:
@@ -247,6 +264,7 @@ DetectedMachine machine_of(const MachineFacts& facts) {
   share_memory(facts, devices, machine);
   note_untold(devices, machine);
   separate_kinds(devices);
+  give_engines(facts, devices);
   Links links(facts);
   std::vector<std::string> mask;
   for (const GpuFacts& gpu : facts.gpus) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "berth/cluster.h"
 #include "berth/error.h"
@@ -106,6 +107,20 @@ TEST_CASE("the NVLink cube mesh gives every V100 six ports and PCIe between unli
     CHECK(ports == doctest::Approx(6));
     CHECK(unlinked == 3);
   }
+}
+
+TEST_CASE(
+    "hosts have an engine per link, and so have GPUs of a mesh; Placeto's devices one bus each") {
+  const auto engines = [](const char* name) {
+    const auto cluster = Cluster::preset(name);
+    const auto has = [&](const char* device) {
+      return cluster->device(*cluster->find_device(device)).engine_per_link;
+    };
+    return std::pair(has("cpu:0"), has("gpu:0"));
+  };
+  for (const char* name : {"k80x2", "k80x4"}) CHECK(engines(name) == std::pair(false, false));
+  for (const char* name : {"p100x4", "v100x8"}) CHECK(engines(name) == std::pair(true, true));
+  for (const char* name : {"a100x8", "h100x8"}) CHECK(engines(name) == std::pair(true, false));
 }
 
 TEST_CASE("an unknown preset is an error that lists the known ones") {

@@ -171,6 +171,51 @@ TEST_CASE("a link to the host is as fast as card, slot and the host's memory are
   CHECK(rate("gb200+host") == find_known_device("host")->device.memory_bandwidth);
 }
 
+TEST_CASE("a host has an engine per link, and so has a GPU of a mesh") {
+  const auto engines = [](const char* words) {
+    const auto machine = machine_of_words(words);
+    return std::pair(machine->device(0).engine_per_link, machine->device(1).engine_per_link);
+  };
+  for (const char* words : {"2xrtx4090", "8xh100", "2xrtx3090@nvlink", "2xv100", "v100@pcie3x16"}) {
+    CAPTURE(words);
+    CHECK(engines(words) == std::pair(true, false));
+  }
+  for (const char* words : {"8xmi300x", "4xv100", "4xmi250"}) {
+    CAPTURE(words);
+    CHECK(engines(words) == std::pair(true, true));
+  }
+  CHECK(engines("m1:16GiB") == std::pair(false, false));
+
+  // What goes over the slots of a mesh takes turns there.
+  const auto six = machine_of_words("6xv100");
+  const auto channels = [&](DeviceId src, DeviceId dst) {
+    std::set<std::string> names;
+    for (const ChannelId id : six->route(src, dst).channels) names.insert(six->channel_name(id));
+    return names;
+  };
+  using Names = std::set<std::string>;
+  CHECK(channels(1, 2).empty());
+  CHECK(channels(1, 6) == Names{"pcie:gpu:0:up", "pcie:gpu:5:down"});
+  CHECK(channels(1, 0) == Names{"pcie:gpu:0:up"});
+}
+
+TEST_CASE("a host feeds as many devices at once as its memory has the bandwidth for") {
+  const auto channels = [](const char* words) {
+    const auto machine = machine_of_words(words);
+    std::set<ChannelId> down;
+    for (DeviceId gpu = 1; gpu < machine->device_count(); ++gpu) {
+      const auto& of_link = machine->route(0, gpu).channels;
+      down.insert(of_link.begin(), of_link.end());
+    }
+    return down.size();
+  };
+  // 51.2 GB/s and slots of 25.2; 460 and 50.4.
+  CHECK(channels("2xrtx4090") == 0);
+  CHECK(channels("3xrtx4090+host") == 2);
+  CHECK(channels("2xrtx5090+host") == 1);
+  CHECK(channels("8xh100") == 0);
+}
+
 TEST_CASE("cards of two makers exchange nothing directly") {
   const auto both = machine_of_words("h100+mi300x");
   CHECK(both->route(1, 2).bandwidth_bytes_per_s ==

@@ -97,6 +97,23 @@ TEST_CASE("GPUs share the ports and sockets between them, and use NVLink where i
   CHECK(other->route(4, 1).bandwidth_bytes_per_s == doctest::Approx(12 * 25e9 * 0.9));
 }
 
+TEST_CASE("a host has an engine per link, and so have GPUs with NVLink to several others") {
+  const auto engines = [](const MachineFacts& facts) {
+    const auto cluster = machine_of(facts).cluster;
+    return std::pair(cluster->device(0).engine_per_link, cluster->device(1).engine_per_link);
+  };
+  MachineFacts facts = server();
+  CHECK(engines(facts) == std::pair(true, false));  // a bridge of two
+  facts.nvlinks = {{0, 1, 2}, {0, 2, 2}, {1, 0, 2}, {2, 0, 2}};
+  CHECK(engines(facts) == std::pair(true, true));
+  facts.nvlinks = {{0, NvlinkFacts::kSwitch, 12}, {1, NvlinkFacts::kSwitch, 12}};
+  CHECK(engines(facts) == std::pair(true, false));
+  facts.gpus = {facts.gpus.front()};
+  facts.gpus[0].memory_bytes = facts.gpus[0].pcie_generation = 0;
+  facts.nvlinks.clear();
+  CHECK(engines(facts) == std::pair(false, false));  // one memory
+}
+
 TEST_CASE("GPUs of one product with other clocks are another kind") {
   MachineFacts facts = server();
   for (GpuFacts& gpu : facts.gpus) gpu.name = "NVIDIA A30";
