@@ -148,7 +148,7 @@ inline void mutate_bytes(std::string& bytes, Random& random) {
   }
 }
 
-/// FUZZ_ROUNDS: a longer run than the suite's.
+/// FUZZ_ROUNDS: a longer or a shorter run than the suite's.
 inline std::uint64_t rounds() {
   const char* const stated = std::getenv("FUZZ_ROUNDS");
   constexpr std::uint64_t kRounds = 3000;
