@@ -52,14 +52,14 @@ local function update(agent, tape, advantages, options)
   for _ = 1, settings.epochs do
     local loss, entropy, count = 0, 0, 0
     for _, batch in ipairs(batches) do
-      local log_probability, entropies = learner.evaluate(agent, batch.seen, batch.problem)
+      local log_probability, entropies, exact = learner.evaluate(agent, batch.seen, batch.problem)
       local ratio = (log_probability - batch.before):exp()
       local clipped = ratio:clamp(1 - settings.clip, 1 + settings.clip)
       local gain = torch.minimum(ratio * batch.advantage, clipped * batch.advantage)
       local value_loss = (network:value(batch.seen) - batch.returns):square()
       local part = (value_loss * settings.value_weight - gain - entropies * options.entropy_weight):sum()
       part:backward()
-      loss, entropy = loss + part:item(), entropy + entropies:sum():item()
+      loss, entropy = loss + part:item(), entropy + exact:sum():item()
       count = count + entropies:numel()
     end
     report.loss, report.entropy = loss, entropy / math.max(count, 1)

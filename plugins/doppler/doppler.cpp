@@ -78,8 +78,8 @@ class DopplerPolicy final : public learning::NetworkPolicy {
                 cat(called(), ": it serves up to ", kMostGroups, " groups and the problem has ",
                     problem.groups().count(), "; make fewer of them (groups = 256)"));
   }
-  UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
-                     std::span<const double> advantages, double entropy_weight) override;
+  UpdateReport learn(const NetworkPolicy::Tape& tape, std::span<const double> advantages,
+                     double entropy_weight) override;
   /// Imitation.
   std::int64_t begin(std::span<Evaluator* const> evaluators,
                      const std::function<void()>& check) override;
@@ -221,7 +221,7 @@ void DopplerPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   }
 }
 
-UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout&,
+UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape,
                                   std::span<const double> advantages, double entropy_weight) {
   const learning::OneThread one_thread;
   UpdateReport report;
@@ -237,14 +237,12 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
         *part.view, played, played.order, played.device,
         [&](const Scores& scores, std::int64_t begin) {
           const torch::Tensor entropy = scores.entropy.sum();
-          report.entropy += entropy.item<double>();
           const torch::Tensor own =
               teaching.advantages().narrow(0, begin, scores.log_probability.size(0));
           return -(own * scores.log_probability).sum() - entropy_weight * entropy;
         },
         [] {});
   }
-  report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   return report;
 }
 

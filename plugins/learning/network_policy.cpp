@@ -1,6 +1,8 @@
 #include "learning/network_policy.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -152,7 +154,13 @@ UpdateReport NetworkPolicy::accumulate(const Rollout& rollout, std::span<const d
   }
   check_advantages(rollout, advantages);
   check_update(options);
-  return learn(*tape, rollout, advantages, options.entropy_weight);
+  UpdateReport report = learn(*tape, advantages, options.entropy_weight);
+  // By what was sampled: what is learned may leave out decisions, and smooth the entropy.
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
+  }
+  report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
+  return report;
 }
 
 UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const double> advantages,

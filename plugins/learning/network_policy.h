@@ -127,9 +127,9 @@ class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
   [[nodiscard]] virtual std::unique_ptr<Network> make_network(const Facts& facts) const = 0;
   /// Throws Error(unsupported) where `network` cannot place `problem`.
   virtual void require_served(const Network& network, const Problem& problem) const = 0;
-  /// Adds the gradient of what `tape` holds to the network's. The report's loss and entropy.
-  virtual UpdateReport learn(const Tape& tape, const Rollout& rollout,
-                             std::span<const double> advantages, double entropy_weight) = 0;
+  /// Adds the gradient of what `tape` holds to the network's. The report's loss.
+  virtual UpdateReport learn(const Tape& tape, std::span<const double> advantages,
+                             double entropy_weight) = 0;
   /// Fresh weights meet their first problems, before anything is sampled: what is learned without a
   /// measurement is learned here. `check` may throw to end it. Returns the number of updates.
   virtual std::int64_t begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {

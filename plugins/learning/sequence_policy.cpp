@@ -234,7 +234,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
   }
 }
 
-UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollout&,
+UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape,
                                    std::span<const double> advantages, double entropy_weight) {
   const OneThread one_thread;
   const Net& net = static_cast<const Net&>(*network());
@@ -254,9 +254,7 @@ UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollou
         -(teaching.advantages() * scores.log_probability).sum() - entropy_weight * entropy;
     loss.backward();
     report.loss += loss.item<double>();
-    report.entropy += entropy.item<double>();
   }
-  report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   return report;
 }
 

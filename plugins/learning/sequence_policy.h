@@ -76,8 +76,8 @@ class SequencePolicy : public NetworkPolicy {
   [[nodiscard]] Facts facts_of(std::span<Evaluator* const> evaluators) const override;
   [[nodiscard]] std::unique_ptr<Network> make_network(const Facts& facts) const override;
   void require_served(const Network& network, const Problem& problem) const override;
-  UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
-                     std::span<const double> advantages, double entropy_weight) override;
+  UpdateReport learn(const NetworkPolicy::Tape& tape, std::span<const double> advantages,
+                     double entropy_weight) override;
   void network_changed() override { views_.clear(); }  // made with the vocabulary of before
   void sample_problem(Evaluator& evaluator, std::size_t index, const RolloutOptions& options,
                       Random& random, Tape& tape, Rollout& out);

@@ -32,8 +32,8 @@ class PlacetoPolicy final : public learning::NetworkPolicy {
   [[nodiscard]] std::unique_ptr<learning::Network> make_network(
       const learning::Facts& facts) const override;
   void require_served(const learning::Network& network, const Problem& problem) const override;
-  UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
-                     std::span<const double> advantages, double entropy_weight) override;
+  UpdateReport learn(const NetworkPolicy::Tape& tape, std::span<const double> advantages,
+                     double entropy_weight) override;
   [[nodiscard]] FeatureShape feature_shape(std::size_t devices) const;
   [[nodiscard]] std::shared_ptr<const ProblemView> view_of(const Problem& problem);
 

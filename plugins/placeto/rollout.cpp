@@ -1,7 +1,6 @@
 // Episodes of Placeto: each sampled on its own, all learned from together.
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 #include <thread>
 
 #include "learning/sampling.h"
@@ -123,13 +122,9 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   out.tape = std::move(tape);
 }
 
-UpdateReport PlacetoPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
+UpdateReport PlacetoPolicy::learn(const NetworkPolicy::Tape& tape,
                                   std::span<const double> advantages, double entropy_weight) {
   UpdateReport report;
-  for (const Rollout::Episode& episode : rollout.episodes) {
-    report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
-  }
-  report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   std::vector<Decision> decisions;
   std::vector<std::int32_t> actions;
   for (const Tape::Episode& episode : static_cast<const Tape&>(tape).episodes) {

@@ -3,7 +3,8 @@
 -- It draws devices from the logits that a function gives, remembers what was seen, and learns by the policy
 -- gradient (Williams, Machine Learning 1992): the sum over decisions of
 --   -advantage * log pi(device) - entropy_weight * H,   H = -sum of p ln(p + 1e-3)
--- with Adam, as the policies in C++ do. All of it can be replaced.
+-- with Adam, as the policies in C++ do. H is for the gradient alone: entropies that are reported are exact. All of it
+-- can be replaced.
 
 local known = require "berth.known"
 local notes = require "berth.notes"
@@ -182,16 +183,17 @@ return function(torch)
     end)
   end
 
-  -- log pi of the actions and the entropies, by state, with their gradients; of a policy of one pass the sums
-  -- over the groups, by placement.
+  -- log pi of the actions and the smooth entropies, by state, with their gradients, and the entropies, for reports; of a
+  -- policy of one pass the sums over the groups, by placement.
   function learner.evaluate(agent, seen, problem)
     if seen.whole then
       local log_pi = learner.group_log_policy(agent, seen, problem)
       local samples = seen.action:size(1)
-      return log_pi:gather(2, seen.action:transpose()):sum(1), smooth_entropy_of(log_pi):sum():expand { samples }
+      return log_pi:gather(2, seen.action:transpose()):sum(1), smooth_entropy_of(log_pi):sum():expand { samples },
+        entropy_of(log_pi:detach()):sum():expand { samples }
     end
     local log_pi = learner.log_policy(agent, seen, problem)
-    return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), smooth_entropy_of(log_pi)
+    return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), smooth_entropy_of(log_pi), entropy_of(log_pi:detach())
   end
 
   -- One step of the optimiser; a gradient or a step that is not finite is refused, and nothing changes.
@@ -230,10 +232,10 @@ return function(torch)
     set_training(agent, true)
     local loss, entropy, count = 0, 0, 0
     for seen, problem, weights in learner.batches(tape, advantages, agent.spec.batch) do
-      local log_probability, entropies = learner.evaluate(agent, seen, problem)
+      local log_probability, entropies, reported = learner.evaluate(agent, seen, problem)
       local part = -(weights * log_probability):sum() - entropies:sum() * options.entropy_weight
       part:backward()
-      loss, entropy = loss + part:item(), entropy + entropies:sum():item()
+      loss, entropy = loss + part:item(), entropy + (reported or entropies):sum():item()
       count = count + entropies:numel()
     end
     return loss, entropy / math.max(count, 1)

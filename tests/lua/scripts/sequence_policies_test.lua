@@ -44,6 +44,24 @@ check.test("the best share of a rollout teaches", function()
   check.fails("share is above 0 and below 1", baselines.quantile, { share = 1 })
 end)
 
+check.test("an update reports the entropy of all decisions, those that teach nothing too", function()
+  local problem = berth.problem { graph = chains(2, 3), cluster = pair() }
+  for _, name in ipairs { "placeto", "seq2seq", "hdp", "doppler" } do
+    local policy = berth.policy(name, { weights = "none" })
+    local rollout = policy:rollout(problem, { samples = 3, seed = 2 })
+    local advantages, sum = {}, 0
+    for e = 1, rollout:episodes() do
+      for s = 1, rollout:steps(e) do
+        -- The first episodes teach nothing.
+        advantages[#advantages + 1] = e == rollout:episodes() and 1 or 0
+        sum = sum + rollout:entropy(e, s)
+      end
+    end
+    local _, report = policy:gradient(rollout, advantages, { entropy_weight = 0 })
+    check.near(report.entropy, sum / #advantages, 1e-6)
+  end
+end)
+
 local function best_share() return baselines.normalised(baselines.quantile { share = 0.2 }) end
 
 -- Groups that are drawn need fewer draws on top of them to keep exploring.

@@ -447,6 +447,29 @@ if found then
     end
   end)
 
+  check.test("an update reports the exact entropy, and not the smooth one that its gradient follows", function()
+    local torch = require "berth.torch"
+    local problem = problem_of()
+    local learns = { observe = { groups = { "cost" }, devices = { "load" } },
+      network = function() return torch.nn.Linear(1, 1) end }
+    local function logits(net, rows) return net.weight:expand { rows, 2 } end
+    learns.kind, learns.logits = "even_update", function(net, seen) return logits(net, seen.allowed:size(1)) end
+    berth.register_policy { name = learns.kind, learns = torch.learner(learns) }
+    learns.logits = nil
+    learns.kind, learns.group_logits = "even_whole_update", function(net, seen) return logits(net, seen.able:size(1)) end
+    berth.register_policy { name = learns.kind, learns = torch.learner(learns) }
+    for name, count in pairs { even_update = 1, even_whole_update = problem:groups():count() } do
+      local policy = berth.policy(name)
+      local rollout = policy:rollout(problem, { seed = 1, samples = 2 })
+      local advantages = {}
+      for e = 1, rollout:episodes() do
+        for _ = 1, rollout:steps(e) do advantages[#advantages + 1] = e - 1 end
+      end
+      local _, report = policy:gradient(rollout, advantages, { entropy_weight = 0.1 })
+      check.near(report.entropy, count * math.log(2), 1e-5)
+    end
+  end)
+
   for _, name in ipairs { "placeto", "ppo", "evolution", "one_pass" } do
     check.test(name .. " learns, goes on where it stopped, and places", function()
       local problem = problem_of()
