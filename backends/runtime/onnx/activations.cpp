@@ -11,23 +11,24 @@ namespace {
 
 struct DefaultParameters {
   const char* name;
+  int parameters;
   double alpha;
   double beta;
 };
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr DefaultParameters kActivations[] = {
-    {"Affine", 1, 0},       {"Clip", -kInfinity, kInfinity},
-    {"Elu", 1, 0},          {"HardSigmoid", 0.2, 0.5},
-    {"LeakyRelu", 0.01, 0}, {"Relu", 0, 0},
-    {"ScaledTanh", 1, 1},   {"Sigmoid", 0, 0},
-    {"Softplus", 0, 0},     {"Softsign", 0, 0},
-    {"Tanh", 0, 0},         {"ThresholdedRelu", 1, 0}};
+    {"Affine", 2, 1, 0},       {"Clip", 2, -kInfinity, kInfinity},
+    {"Elu", 1, 1, 0},          {"HardSigmoid", 2, 0.2, 0.5},
+    {"LeakyRelu", 1, 0.01, 0}, {"Relu", 0, 0, 0},
+    {"ScaledTanh", 2, 1, 1},   {"Sigmoid", 0, 0, 0},
+    {"Softplus", 0, 0, 0},     {"Softsign", 0, 0, 0},
+    {"Tanh", 0, 0, 0},         {"ThresholdedRelu", 1, 1, 0}};
 
 }  // namespace
 
 Activation activation_named(const std::string& name) {
   for (const DefaultParameters& known : kActivations) {
-    if (name == known.name) return {name, known.alpha, known.beta};
+    if (name == known.name) return {name, known.parameters, known.alpha, known.beta};
   }
   refuse_attribute("activation", name);
 }

@@ -9,6 +9,7 @@ namespace berth::runtime::onnx {
 
 struct Activation {
   std::string name;
+  int parameters = 0;  ///< 1: alpha; 2: beta as well
   double alpha = 0;
   double beta = 0;
 

@@ -23,11 +23,16 @@ std::vector<Activation> activations_of(const Instruction& op, std::vector<std::s
   }
   const auto* const alphas = op.attribute<std::vector<double>>("activation_alpha");
   const auto* const betas = op.attribute<std::vector<double>>("activation_beta");
+  // A function without parameters takes none from these lists.
+  const auto take = [](const std::vector<double>* list, std::size_t& next, double& to) {
+    if (list != nullptr && next < list->size()) to = (*list)[next++];
+  };
+  std::size_t next_alpha = 0, next_beta = 0;
   std::vector<Activation> made;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    Activation& one = made.emplace_back(activation_named(names[i]));
-    if (alphas != nullptr && i < alphas->size()) one.alpha = (*alphas)[i];
-    if (betas != nullptr && i < betas->size()) one.beta = (*betas)[i];
+  for (const std::string& name : names) {
+    Activation& one = made.emplace_back(activation_named(name));
+    if (one.parameters > 0) take(alphas, next_alpha, one.alpha);
+    if (one.parameters > 1) take(betas, next_beta, one.beta);
   }
   return made;
 }

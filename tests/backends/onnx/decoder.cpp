@@ -1,30 +1,10 @@
 // Attention of decoders: forms that newer versions added, against the same in ops that are older.
 #include <doctest/doctest.h>
 
-#include "backends/onnx/values.h"
-#include "frontends/onnx/model_text.h"
+#include "backends/onnx/two_ways.h"
 
 namespace berth::test {
 namespace {
-
-/// How the two outputs of these ops differ, given x.
-std::string difference_of(const std::string& ops, const std::vector<std::int64_t>& shape) {
-  onnx::TensorProto x;
-  x.set_data_type(onnx::TensorProto::FLOAT);
-  std::int64_t count = 1;
-  std::string dims;
-  for (const std::int64_t dim : shape) {
-    x.add_dims(dim);
-    count *= dim;
-    dims += (dims.empty() ? "" : ",") + std::to_string(dim);
-  }
-  for (std::int64_t i = 0; i < count; ++i) x.add_float_data(static_cast<float>(i * 7 % 5) - 1.5F);
-  ModelFolder models;
-  const CpuModel model(
-      models.save(parse_graph("g (float[" + dims + "] x) => (y, z) { " + ops + " }", 25)));
-  const auto outputs = model.run({value_of(x)});
-  return difference(outputs.at(0), outputs.at(1), {1e-5, 1e-6});
-}
 
 TEST_CASE("a window of attention hides the keys before and behind it") {
   struct Case {
