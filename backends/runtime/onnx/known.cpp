@@ -61,7 +61,7 @@ constexpr Known kKnown[] = {
     {"ConvTranspose", 3,
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
     {"Crop", 1, "border scale"},
-    {"CumSum", 2, "exclusive reverse"},
+    {"CumProd CumSum", 2, "exclusive reverse"},
     {"DeformConv", 5, "dilations group kernel_shape offset_group pads strides"},
     {"DepthToSpace SpaceToDepth", 1, "blocksize mode"},
     {"DequantizeLinear", 3, "axis block_size output_dtype"},

@@ -11,6 +11,7 @@
 #include "runtime/onnx/planes.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/running.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -89,17 +90,14 @@ Kernel make_arg(const KernelRequest& request) {
   });
 }
 
-Kernel make_cumsum(const KernelRequest& request) {
-  const IntsOperand axis_operand(request, "", 1);
-  const bool exclusive = int_attribute(request.instruction, "exclusive", 0) != 0;
-  const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
-  return widened([axis_operand, exclusive, reverse](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& given = tensor_at(in, 0);
-    const std::int64_t axis = normal_axis(axis_operand.need_one(in), given.dim());
-    const Tensor x = reverse ? at::flip(given, axis) : given;
-    Tensor sums = at::cumsum(x, axis, x.scalar_type());
-    if (exclusive) sums = at::sub(sums, x);
-    out[0].tensor = reverse ? at::flip(sums, axis) : sums;
+template <Running::Kind kind>
+Kernel make_running(const KernelRequest& request) {
+  const IntsOperand axis(request, "", 1);
+  const Running running{kind, int_attribute(request.instruction, "exclusive", 0) != 0,
+                        int_attribute(request.instruction, "reverse", 0) != 0};
+  return widened([axis, running](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor = running(x, normal_axis(axis.need_one(in), x.dim()));
   });
 }
 
@@ -123,7 +121,8 @@ Kernel make_top_k(const KernelRequest& request) {
 constexpr KernelRow kRows[] = {
     {"ArgMax", make_arg<true>},
     {"ArgMin", make_arg<false>},
-    {"CumSum", make_cumsum},
+    {"CumProd", make_running<Running::Kind::product>},
+    {"CumSum", make_running<Running::Kind::sum>},
     {"ReduceL1", make_reduction<l1>},
     {"ReduceL2", make_reduction<l2>},
     {"ReduceLogSum", make_reduction<log_sum>},

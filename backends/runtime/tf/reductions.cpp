@@ -5,6 +5,7 @@
 
 #include "berth/error.h"
 #include "runtime/extremes.h"
+#include "runtime/running.h"
 #include "runtime/tf/support.h"
 
 namespace berth::runtime::tf {
@@ -89,42 +90,15 @@ Kernel make_position(const KernelRequest& request) {
   };
 }
 
-Tensor running_sum(const Tensor& x, std::int64_t axis) {
-  return at::cumsum(x, axis, x.scalar_type());
-}
-Tensor running_product(const Tensor& x, std::int64_t axis) {
-  return at::cumprod(x, axis, x.scalar_type());
-}
-
-Tensor running_log_sum(const Tensor& x, std::int64_t axis) {
-  return at::logcumsumexp(x, axis);
-}
-
-/// The number that changes nothing.
-enum class Neutral : std::uint8_t { zero, one, log_zero };
-double value_of(Neutral neutral) {
-  if (neutral == Neutral::log_zero) return -kInfinity;
-  return neutral == Neutral::one ? 1 : 0;
-}
-
-/// (x, axis). An exclusive one begins with `neutral` and leaves the last element out.
-template <Tensor (*function)(const Tensor&, std::int64_t), Neutral neutral>
+/// (x, axis)
+template <Running::Kind kind>
 Kernel make_running(const KernelRequest& request) {
-  const bool exclusive = int_attribute(request.instruction, "exclusive", 0) != 0;
-  const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
-  return
-      [exclusive, reverse, input = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
-        Tensor x = tensor_at(in, 0);
-        const std::int64_t axis = normal_axis(input.one(in), x.dim());
-        if (reverse) x = x.flip({axis});
-        Tensor result = function(x, axis);
-        if (exclusive && x.size(axis) > 0) {
-          const Tensor all_but_last = result.narrow(axis, 0, x.size(axis) - 1);
-          result = at::full_like(x, value_of(neutral));
-          result.narrow(axis, 1, x.size(axis) - 1).copy_(all_but_last);
-        }
-        out[0].tensor = reverse ? result.flip({axis}) : result;
-      };
+  const Running running{kind, int_attribute(request.instruction, "exclusive", 0) != 0,
+                        int_attribute(request.instruction, "reverse", 0) != 0};
+  return [running, axis = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor = running(x, normal_axis(axis.one(in), x.dim()));
+  };
 }
 
 constexpr KernelRow kRows[] = {
@@ -132,9 +106,9 @@ constexpr KernelRow kRows[] = {
     {"Any", make_reduction<any>},
     {"ArgMax", make_position<position_of_largest>},
     {"ArgMin", make_position<position_of_smallest>},
-    {"Cumprod", make_running<running_product, Neutral::one>},
-    {"Cumsum", make_running<running_sum, Neutral::zero>},
-    {"CumulativeLogsumexp", make_running<running_log_sum, Neutral::log_zero>},
+    {"Cumprod", make_running<Running::Kind::product>},
+    {"Cumsum", make_running<Running::Kind::sum>},
+    {"CumulativeLogsumexp", make_running<Running::Kind::log_sum>},
     {"L2Loss", make_half_square},
     {"Max", make_reduction<largest>},
     {"Mean", make_reduction<mean>},
