@@ -41,12 +41,13 @@ local DEFAULTS = {
   arguments = false,    -- array: what the script is given besides; default, with objective: its own
   space = {},           -- by name: an array of values, or study.uniform(low, high), log_uniform, integer,
                         -- choice
-  search = "grid",      -- "grid": every combination; "random": `count` draws
+  search = "grid",      -- "grid": every combination; "random": `count` different draws
   count = 0,
   search_seed = 1,      -- of the draws
   seeds = 1,            -- array, or how many: 1, 2, ..
   goal = "value",       -- the result that is to be made small or large
   direction = "minimize",  -- or "maximize"
+  directions = {},      -- of other results, where they are unlike the goal's: { accuracy = "maximize" }
   jobs = 1,             -- runs at once; 0: one after another in this process, for looking into one
   limit = math.huge,    -- runs that this call does at most: 1 for a job of a batch queue
   median_stop = false,  -- true, or { startup_runs = 5, warmup_steps = 0 }: a run is stopped at a step
@@ -134,6 +135,13 @@ local function read_options(given)
   end
   one_of(options, "search", "grid", "random")
   one_of(options, "direction", "minimize", "maximize")
+  of_type(options, "directions", "table")
+  for name, direction in pairs(options.directions) do
+    if type(name) ~= "string" or name == options.goal then
+      fail("directions: %s is no name of another result than the goal; the goal's is 'direction'", tostring(name))
+    end
+    one_of({ ["directions." .. name] = direction }, "directions." .. name, "minimize", "maximize")
+  end
   whole(options, "jobs", 0)
   whole(options, "limit", 1)
   whole(options, "search_seed", 0)

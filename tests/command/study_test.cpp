@@ -90,6 +90,9 @@ TEST_CASE("a study runs in processes, and is listed, shown and drawn") {
   CHECK(listed.out.find("sweep  us    minimize      6     6") != std::string::npos);
   const ProcessResult shown = work.berth({"study", "show", "sweep.db"});
   CHECK(shown.out.find("rate=1      3      12         11  13    11") != std::string::npos);
+  const ProcessResult large =
+      work.berth({"study", "show", "sweep.db", "--result", "seed", "--direction", "maximize"});
+  CHECK(large.out.find("study sweep: seed, to maximize; 6 of 6 runs done") != std::string::npos);
   const ProcessResult drawn = work.berth({"study", "plot", "sweep.db", "-o", "curves.svg"});
   CHECK(drawn.err == "");
   CHECK(drawn.status == 0);

@@ -17,6 +17,7 @@ struct StudyOptions {
   std::string file;
   std::string name;
   std::string result;
+  std::string direction;
   std::string output;
   std::string kind;
   bool runs = false;
@@ -56,13 +57,19 @@ void add_show(CLI::App& study, Action& chosen) {
       "show", "show a study: medians over seeds, their intervals, tests against the best");
   const auto options = std::make_shared<StudyOptions>();
   add_file_and_name(*sub, *options);
+  sub->add_option("--direction", options->direction,
+                  "whether the result is to be small or large; default: what the study says of it, "
+                  "else as its goal")
+      ->type_name("minimize|maximize")
+      ->check(CLI::IsMember({"minimize", "maximize"}));
   sub->add_flag("--runs", options->runs, "every run instead of every choice of options");
   sub->add_flag("--csv", options->csv, "as comma-separated values");
   sub->footer("Example:\n  berth study show sweep.db --runs --csv > runs.csv");
   sub->callback([&chosen, options] {
     chosen = [options] {
       return run_library({"show", options->file, options->name, options->result,
-                          options->runs ? "runs" : "groups", options->csv ? "csv" : "text"});
+                          options->runs ? "runs" : "groups", options->csv ? "csv" : "text",
+                          options->direction});
     };
   });
 }

@@ -1,6 +1,6 @@
 -- `berth study`: lists, shows and draws what a file of studies holds.
 --   ls FILE
---   show FILE NAME RESULT runs|groups csv|text
+--   show FILE NAME RESULT runs|groups csv|text minimize|maximize|""
 --   plot FILE NAME RESULT OUTPUT KIND log|""
 -- An empty text is an option that was not given.
 
@@ -26,12 +26,12 @@ function verbs.ls()
     end } }))
 end
 
-function verbs.show(what, form)
+function verbs.show(what, form, direction)
   local it = opened()
   if what == "runs" then
     io.write(form == "csv" and it:csv() or it:runs_text())
   else
-    io.write(form == "csv" and it:groups_csv(result) or it:text(result))
+    io.write(form == "csv" and it:groups_csv(result, direction) or it:text(result, direction))
   end
 end
 

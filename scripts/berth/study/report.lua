@@ -16,7 +16,7 @@ Study.__index = Study
 
 -- A study as it is in the file now.
 --   ARGS    file, name  see berth.study.open
---   RETURN  table: file, name, goal, direction, runs (array of { number, state, seed, options, results,
+--   RETURN  table: file, name, goal, direction, directions (of other results, by their names), runs (array of { number, state, seed, options, results,
 --           points = { { step, value }, .. }, error, wall_s, began_s, berth, lua, script, host, processor,
 --           processors, memory_bytes, system }), and the functions below
 function report.open(file, name)
@@ -24,6 +24,7 @@ function report.open(file, name)
   local fine, self = pcall(kept.database.transaction, kept.database, function()
     local study = kept:study(name)
     study.file, study.count, study.runs = file, study.runs, kept:runs(study.id)
+    study.directions = kept:directions(study.id)
     return study
   end, true)
   kept:close()
@@ -31,21 +32,39 @@ function report.open(file, name)
   return setmetatable(self, Study)
 end
 
-local function better(self, a, b)
-  if self.direction == "maximize" then return a > b end
+-- Whether `a` is to be preferred to `b` where the result has this direction.
+local function better(direction, a, b)
+  if direction == "maximize" then return a > b end
   return a < b
 end
 
-local function has_result(self, name)
-  for _, run in ipairs(self.runs) do
-    if run.results[name] ~= nil then return true end
+-- The direction of a result: the one given, else that of the study, which for the goal's is its own.
+local function direction_of(self, result, given)
+  if given and given ~= "" then
+    if given == "minimize" or given == "maximize" then return given end
+    error(("the direction '%s' of result '%s' is unknown; known: minimize, maximize"):format(given, result), 0)
   end
-  return false
+  return self.directions[result] or self.direction
+end
+
+-- Whether a run has the result, and whether it is a number anywhere.
+local function has_result(self, name)
+  local has, has_numbers = false, false
+  for _, run in ipairs(self.runs) do
+    local value = run.results[name]
+    has, has_numbers = has or value ~= nil, has_numbers or type(value) == "number"
+  end
+  return has, has_numbers
 end
 
 local function result_name(self, result)
   if not result or result == "" or result == self.goal then return self.goal end
-  if has_result(self, result) then return result end
+  local has, has_numbers = has_result(self, result)
+  if has_numbers then return result end
+  if has then
+    error(("%s: result '%s' of study '%s' is no number in any run, so that none is the best; show its runs instead (--runs)")
+      :format(self.file, result, self.name), 0)
+  end
   local names, seen = {}, {}
   for _, run in ipairs(self.runs) do
     for name in pairs(run.results) do
@@ -63,7 +82,7 @@ function Study:best()
   local best
   for _, run in ipairs(self.runs) do
     local value = run.results[self.goal]
-    if run.state == "done" and (not best or better(self, value, best.results[self.goal])) then best = run end
+    if run.state == "done" and (not best or better(self.direction, value, best.results[self.goal])) then best = run end
   end
   return best
 end
@@ -79,37 +98,39 @@ end
 -- Adds to a group its median, the interval of that, and its best. A run was stopped because it is worse than
 -- others, and one that failed gave nothing, so both count as worse than all that are done: without them the median
 -- would be of the lucky seeds.
-local function summarise(self, group)
-  local all, worst = { unpack(group.values) }, self.direction == "maximize" and -math.huge or math.huge
+local function summarise(direction, group)
+  local all, worst = { unpack(group.values) }, direction == "maximize" and -math.huge or math.huge
   for _ = 1, lost(group) do all[#all + 1] = worst end
   group.n = #group.values
   group.median = unless_lost(statistics.median(all), worst)
   local low, high = statistics.bootstrap(all)
   group.low, group.high = unless_lost(low, worst), unless_lost(high, worst)
   for _, value in ipairs(group.values) do
-    if not group.best or better(self, value, group.best) then group.best = value end
+    if not group.best or better(direction, value, group.best) then group.best = value end
   end
 end
 
 -- Medians that are known come first; then the groups of which fewer runs are lost.
-local function ranks_before(self, a, b)
+local function ranks_before(direction, a, b)
   if not a.median ~= not b.median then return a.median ~= nil end
-  if a.median and a.median ~= b.median then return better(self, a.median, b.median) end
+  if a.median and a.median ~= b.median then return better(direction, a.median, b.median) end
   local a_done, b_done = a.n * (b.n + lost(b)), b.n * (a.n + lost(a))
   if not a.median and a_done ~= b_done then return a_done > b_done end
   return a.text < b.text
 end
 
 -- The runs by choice of options, the best median first.
---   ARGS    result  name; default: the goal
+--   ARGS    result     name; default: the goal
+--           direction  "minimize" or "maximize"; default: what study.run was told of the result, else the goal's
 --   RETURN  array of { options, text, runs, values (of the runs that are done, by seed in their order),
 --           seeds, n, stopped, failed, left, median, low, high (its bootstrap interval of 95 %; stopped and
 --           failed runs count as worse than all others, and what falls among them is nil), best, wilcoxon_p, sign_p
 --           (against the first group, over the seeds that both have; nil for it, and where either has stopped or
 --           failed runs: the seeds that are left are the lucky ones), holm_p (wilcoxon_p corrected by Holm for
 --           that many comparisons) }
-function Study:groups(result)
+function Study:groups(result, direction)
   result = result_name(self, result)
+  direction = direction_of(self, result, direction)
   local groups, by_key = {}, {}
   for _, run in ipairs(self.runs) do
     local key = space.key(run.options)
@@ -130,8 +151,8 @@ function Study:groups(result)
       group.left = group.left + 1
     end
   end
-  for _, group in ipairs(groups) do summarise(self, group) end
-  table.sort(groups, function(a, b) return ranks_before(self, a, b) end)
+  for _, group in ipairs(groups) do summarise(direction, group) end
+  table.sort(groups, function(a, b) return ranks_before(direction, a, b) end)
   local first, compared, ps = groups[1], {}, {}
   for i = 2, #groups do
     local xs, ys = {}, {}
@@ -216,11 +237,12 @@ local function mixed(self)
 end
 
 -- A text for people: how far the study is, and its groups.
-function Study:text(result)
+function Study:text(result, direction)
   result = result_name(self, result)
-  local groups = self:groups(result)
+  direction = direction_of(self, result, direction)
+  local groups = self:groups(result, direction)
   local head = ("study %s: %s, to %s; %d of %d runs done, %d stopped, %d failed, %d left\n"):format(self.name,
-    result, self.direction, self.done, self.count, self.stopped, self.failed, self.waiting + self.running)
+    result, direction, self.done, self.count, self.stopped, self.failed, self.waiting + self.running)
   local text = head .. "\n" .. tables.text(groups, GROUP_COLUMNS)
   if #groups > 1 then
     text = text .. ("\nIntervals are bootstraps of the median; p-values compare with the first row, seed by seed, "
@@ -265,7 +287,7 @@ function Study:csv()
   for _, name in ipairs(FACTS) do columns[#columns + 1] = { key = name, csv = name == "sources" and digest or nil } end
   return tables.csv(rows, columns)
 end
-function Study:groups_csv(result) return tables.csv(self:groups(result), GROUP_COLUMNS) end
+function Study:groups_csv(result, direction) return tables.csv(self:groups(result, direction), GROUP_COLUMNS) end
 
 -- The median over a group's runs at every step that at least half of them reported, and the quartiles. A run that
 -- was stopped keeps its last value: without it the curve would bend to that of the lucky seeds.

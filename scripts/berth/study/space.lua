@@ -101,19 +101,15 @@ local function grid(given, names)
   return choices
 end
 
--- The first draws are the same however many are asked for.
-local function random_search(given, names, count, seed)
-  local random, choices = berth.random(seed), {}
-  for k = 1, count do
-    choices[k] = {}
-    for _, name in ipairs(names) do
-      local values = given[name]
-      if getmetatable(values) ~= Draw then values = space.choice(values) end
-      choices[k][name] = values.pick(random)
-      check_value(name, choices[k][name])
-    end
+local function drawn(given, names, random)
+  local options = {}
+  for _, name in ipairs(names) do
+    local values = given[name]
+    if getmetatable(values) ~= Draw then values = space.choice(values) end
+    options[name] = values.pick(random)
+    check_value(name, options[name])
   end
-  return choices
+  return options
 end
 
 local function text_of(value) return type(value) == "number" and ("%.17g"):format(value) or tostring(value) end
@@ -129,12 +125,32 @@ function space.key(options)
   return table.concat(parts, " ")
 end
 
--- Options for people: "batch=8 rate=0.001".
+-- So many draws in a row, for each choice that is known, that gave nothing new say that there is nothing new.
+local FRUITLESS = 20
+
+-- Different choices: a small space gives some of them several times. The first are the same however many are asked for.
+local function random_search(given, names, count, seed)
+  local random, choices, seen, fruitless = berth.random(seed), {}, {}, 0
+  while #choices < count and fruitless <= FRUITLESS * #choices do
+    local options = drawn(given, names, random)
+    local key = space.key(options)
+    fruitless = seen[key] and fruitless + 1 or 0
+    if not seen[key] then choices[#choices + 1] = options end
+    seen[key] = true
+  end
+  if #choices < count then
+    error(("study: %d draws are asked for (count), and the space has %d choices of options; give count = %d, or "
+      .. "search = \"grid\""):format(count, #choices, #choices), 0)
+  end
+  return choices
+end
+
+-- Options for people: "batch=8 rate=0.001"; a text that reads as a number is quoted.
 function space.text(options)
   local parts = {}
   for name, value in pairs(options) do
     parts[#parts + 1] = ("%s=%s"):format(name, type(value) == "number" and ("%.6g"):format(value)
-      or tostring(value))
+      or tonumber(value) and ("%q"):format(value) or tostring(value))
   end
   table.sort(parts)
   return table.concat(parts, " ")

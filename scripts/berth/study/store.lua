@@ -5,6 +5,7 @@
 --   options   what a run was given beside its seed
 --   results   what it returned
 --   points    what it reported on the way, by step
+--   directions  which results are to be small or large, where that is not the goal's
 --
 -- A run is `waiting`, `running`, then `done`, `stopped` (early, by the median rule) or `failed`. A process
 -- that runs one owns it: its claim stands in the row, and nothing is written to a row of another
@@ -36,6 +37,10 @@ local SCHEMA = {
   [[CREATE TABLE points (run INTEGER NOT NULL REFERENCES runs (id), step REAL NOT NULL,
     value REAL NOT NULL, PRIMARY KEY (run, step)) WITHOUT ROWID]],
 }
+
+-- Made where a study has any: files without it are of the same format.
+local DIRECTIONS = [[CREATE TABLE IF NOT EXISTS directions (study INTEGER NOT NULL REFERENCES studies (id),
+  result TEXT NOT NULL, direction TEXT NOT NULL, PRIMARY KEY (study, result)) WITHOUT ROWID]]
 
 local function single(database, pragma)
   local row = database:row("PRAGMA " .. pragma)
@@ -137,8 +142,33 @@ function Store:study(name)
     name and ("no study '" .. name .. "'") or "name one of its studies", table.concat(names, ", ")), 0)
 end
 
+-- The directions of a study's results by their names, without the goal's.
+--   ARGS    study  id
+function Store:directions(study)
+  local directions = {}
+  if self.database:row "SELECT name FROM sqlite_master WHERE name = 'directions'" then
+    for _, row in ipairs(self.database:rows("SELECT result, direction FROM directions WHERE study = ?", study)) do
+      directions[row.result] = row.direction
+    end
+  end
+  return directions
+end
+
+-- Keeps the directions that a study is run with, instead of those it had.
+local function keep_directions(database, study, directions)
+  if next(directions) then
+    database:run(DIRECTIONS)
+  elseif not database:row "SELECT name FROM sqlite_master WHERE name = 'directions'" then
+    return
+  end
+  database:run("DELETE FROM directions WHERE study = ?", study)
+  for result, direction in pairs(directions) do
+    database:run("INSERT INTO directions VALUES (?, ?, ?)", study, result, direction)
+  end
+end
+
 -- Adds the study where it is not there yet, and those of `wanted` runs that are not: what was run stays.
---   ARGS    study   name, goal, direction; startup_runs and warmup_steps of the median rule, or nil
+--   ARGS    study   name, goal, direction; directions, startup_runs and warmup_steps of the median rule, or nil
 --           wanted  array of { key, seed, options }
 --   RETURN  the study's id
 function Store:add(study, wanted)
@@ -155,6 +185,7 @@ function Store:add(study, wanted)
           self.path, study.name, field, kept[field], study[field]), 0)
       end
     end
+    keep_directions(database, kept.id, study.directions or {})
     local number = database:row("SELECT coalesce(max(number), 0) AS n FROM runs WHERE study = ?", kept.id).n
     for _, run in ipairs(wanted) do
       local known = database:row("SELECT id FROM runs WHERE study = ? AND key = ?", kept.id, run.key)

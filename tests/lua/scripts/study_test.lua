@@ -194,6 +194,24 @@ check.test("random search draws the same again, and goes on where more is asked 
   check.equal(first:best().options.rate, math.min(unpack(seen, 1, 20)))
 end)
 
+check.test("random search draws on where draws coincide, as far as there are choices", function()
+  local function search(count)
+    return study.run(given { name = "small", search = "random", count = count, seeds = 2,
+      space = { share = { 1, 2 }, width = study.integer(1, 2) }, objective = function(run) return run.options.share end })
+  end
+  check.equal({ #search(2).runs, #search(4).runs }, { 4, 8 })
+  check.fails("5 draws are asked for %(count%), and the space has 4 choices of options; give count = 4", search, 5)
+end)
+
+check.test("a text that reads as a number is told from it", function()
+  local result = study.run(given { name = "texts", space = { share = { 1, "1", "one" } },
+    objective = function(run) return tonumber(run.options.share) or 0 end })
+  local texts = {}
+  for i, group in ipairs(result:groups()) do texts[i] = group.text end
+  table.sort(texts)
+  check.equal(texts, { 'share="1"', "share=1", "share=one" })
+end)
+
 check.test("the median rule stops what is worse than the others were", function()
   -- Three runs of 1, 2 and 3 throughout, then one of 2.5 and one of 1.5.
   local values, steps = { 1, 2, 3, 2.5, 1.5 }, {}
@@ -293,6 +311,29 @@ check.test("p-values against the best of many settings are corrected for their n
   end
   check.equal(groups[1].holm_p, nil)
   check.equal(result:text():match "is the best of 4, and looks better than it is" ~= nil, true)
+end)
+
+check.test("results beside the goal have directions of their own, which the file keeps", function()
+  local function run(directions)
+    return study.run(given { name = "directions", goal = "us", seeds = 2, space = { setting = { 1, 2 } },
+      directions = directions, objective = function(each)
+        return { us = each.options.setting + each.seed, accuracy = each.options.setting / 10 + each.seed, note = "fine" }
+      end })
+  end
+  local function first(result, ...) return result:groups(...)[1].options.setting end
+  local before = run()
+  check.equal({ first(before), first(before, "accuracy"), first(before, "accuracy", "maximize") }, { 1, 1, 2 })
+  check.equal(before:text("accuracy", "maximize"):find("accuracy, to maximize;", 1, true) ~= nil, true)
+  run { accuracy = "maximize" }
+  local after = study.open(folder .. "/study.db", "directions")
+  check.equal({ first(after), first(after, "accuracy"), first(after, "accuracy", "minimize") }, { 1, 2, 1 })
+  check.equal(after:groups("accuracy")[1].best, 2.2)
+  check.equal(after:text "accuracy":find("accuracy, to maximize;", 1, true) ~= nil, true)
+  check.fails("result 'note' of study 'directions' is no number in any run", after.text, after, "note")
+  check.fails("the direction 'up' of result 'accuracy' is unknown; known: minimize, maximize", after.groups, after,
+    "accuracy", "up")
+  check.fails("option 'directions.accuracy' is 'up'", run, { accuracy = "up" })
+  check.fails("directions: us is no name of another result than the goal", run, { us = "minimize" })
 end)
 
 check.test("the curve of a setting keeps the runs that were stopped on the way", function()
