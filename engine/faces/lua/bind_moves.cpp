@@ -120,8 +120,17 @@ int propose_group(Call& call) {
   return propose_moves(call, *self, call.argument(3, "cutoff_us"));
 }
 
+/// The moves of a call that asks for the placement that is kept.
+std::shared_ptr<MovesObject> keeping(Call& call) {
+  auto self = call.self<MovesObject>();
+  if (self->moves.placement().empty()) {
+    throw Error(ErrorCode::invalid_argument, "no placement is kept yet; call moves:reset first");
+  }
+  return self;
+}
+
 int accept(Call& call) {
-  const auto self = call.self<MovesObject>();
+  const auto self = keeping(call);
   self->moves.accept();
   count(*self);
   heed(*self);
@@ -131,16 +140,13 @@ int accept(Call& call) {
 /// A method that only returns what the evaluator of moves says of the placement that it keeps.
 template <auto member>
 int kept_getter(Call& call) {
-  return call.value(std::invoke(member, call.self<MovesObject>()->moves));
+  return call.value(std::invoke(member, keeping(call)->moves));
 }
 
 int device(Call& call) {
-  const auto self = call.self<MovesObject>();
+  const auto self = keeping(call);
   const Value op = call.argument(1, "op");
   const std::span<const DeviceId> kept = self->moves.placement();
-  if (kept.empty()) {
-    throw Error(ErrorCode::invalid_argument, "no placement is kept yet; call moves:reset first");
-  }
   const std::int32_t index = op.id(static_cast<std::int32_t>(kept.size()));
   return call.id(kept[static_cast<std::size_t>(index)]);
 }

@@ -83,7 +83,9 @@ end)
 check.test("moves that cannot be are told", function()
   local problem = layered()
   local moves = berth.moves(problem)
-  check.fails("no placement is kept yet; call moves:reset first", moves.device, moves, 1)
+  for _, name in ipairs { "device", "objective_us", "excess_bytes", "feasible", "placement", "loads_us", "accept" } do
+    check.fails("no placement is kept yet; call moves:reset first", moves[name], moves, 1)
+  end
   check.fails("reset", moves.propose, moves, 1, 1)
   moves:reset(problem:one_device(1))
   local op5
