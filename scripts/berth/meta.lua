@@ -887,7 +887,7 @@ function problem:save_trace(path, placement) end
 function problem:save_report(path, placement, other, labels) end
 
 ---Writes the placement in another tool's form; what the tool cannot express is an error.
----@param format "csv" | "graphviz" | "device_map" | "llama.cpp" | "onnx-mlir" | "onnxruntime" | "vllm"
+---@param format "csv" | "deepspeed" | "device_map" | "graphviz" | "llama.cpp" | "onnx-mlir" | "onnxruntime" | "openvino" | "torch-pipelining" | "vllm"
 ---@param path string
 ---@param placement berth.Placement
 function problem:save_plan(format, path, placement) end
