@@ -46,8 +46,11 @@ class SinglePolicy final : public Policy {
               ? cat(worst, " lacks ", bytes_text(evaluation.excess_bytes))
               : cat(worst, " has ops that are to be apart, or the evaluator refuses it"));
     }
-    throw Error(ErrorCode::infeasible, cat("no single device holds the graph: ", text_of(refusals),
-                                           "; use a policy that spreads it, such as topo"));
+    throw Error(
+        ErrorCode::infeasible,
+        cat("no single device holds the graph: ", text_of(refusals),
+            cluster.device_count() > 1 ? "; use a policy that spreads it, such as topo"
+                                       : "; give the machine more memory, or more devices"));
   }
 
  private:

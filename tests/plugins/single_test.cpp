@@ -22,6 +22,11 @@ TEST_CASE("single: the fastest device that holds everything") {
         message ==
         "no single device holds the graph: with a, it lacks 5 B; with b, it lacks 8 B; with c, it "
         "lacks 15 B; use a policy that spreads it, such as topo");
+    // There is nothing to spread it over.
+    CHECK(
+        complaint_of("single", small_problem({{"a", "x", 15}}, ops, {}), ErrorCode::infeasible) ==
+        "no single device holds the graph: with a, it lacks 5 B; give the machine more memory, or "
+        "more devices");
   }
 }
 
