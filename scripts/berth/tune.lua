@@ -140,7 +140,7 @@ function Tuning:take(each)
   self.best = self:ranked()[1]
 end
 
--- What the hardware says of placements: an evaluation for each; a text where it failed. nil where a stop made it fail.
+-- Measures placements: an evaluation for each; a text of the hardware where it failed. nil where a stop made it fail.
 function Tuning:evaluations_of(placements)
   local evaluator = self.given.evaluator
   local fine, found = pcall(evaluator.batch, evaluator, placements)

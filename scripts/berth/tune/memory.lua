@@ -54,7 +54,7 @@ function Memory:overflowed(placement)
   if fullest then self.failed[fullest] = math.min(self.failed[fullest], peak) end
 end
 
--- What a device is believed to hold, in bytes; math.huge without a limit.
+-- The bytes that a device is believed to hold; math.huge without a limit.
 function Memory:bytes(d)
   local refused = self:refused(d)
   if refused == math.huge then return self.limit[d] end
