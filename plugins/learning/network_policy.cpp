@@ -155,7 +155,7 @@ UpdateReport NetworkPolicy::accumulate(const Rollout& rollout, std::span<const d
   check_advantages(rollout, advantages);
   check_update(options);
   UpdateReport report = learn(*tape, advantages, options.entropy_weight);
-  // By what was sampled: what is learned may leave out decisions, and smooth the entropy.
+  // Sampled decisions count all: learning may leave some out, and smooth the entropy.
   for (const Rollout::Episode& episode : rollout.episodes) {
     report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
   }

@@ -187,7 +187,7 @@ struct PlaceResult {
 /// contract or throws anything but Error causes an Error naming it; so does one that proves a bound
 /// above its own answer. One that goes on after its budget has a note that says so.
 ///
-/// Where the evaluator measures, what the search measured is measured again before it answers: the best
+/// With an evaluator that measures, a search is measured again before it answers: the best
 /// few, its answer and one device, in turn, and the best median is the result's. A policy that measured
 /// fewer than two placements chose by other means, and its answer stands.
 ///
