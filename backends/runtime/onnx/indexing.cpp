@@ -4,6 +4,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "runtime/distinct.h"
 #include "runtime/onnx/slices.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
@@ -149,28 +150,29 @@ Kernel make_compress(const KernelRequest& request) {
   };
 }
 
-// ATen tells how often each occurs and where it went; where it came from first follows from that.
+// ATen tells how often each slice occurs and where it went; where it came from first follows from that.
+Distinct distinct_slices(const Tensor& x, std::int64_t axis, bool ascending) {
+  auto [values, inverse, counts] = at::unique_dim(x, axis, true, true, true);
+  const std::int64_t length = x.size(axis);
+  const auto longs = x.options().dtype(at::kLong);
+  Tensor first = at::full({counts.size(0)}, length, longs);
+  first = at::scatter_reduce(first, 0, inverse, at::arange(length, longs), "amin");
+  if (ascending) return {values, first, inverse, counts};
+  const Tensor order = at::argsort(first);
+  return {at::index_select(values, axis, order), at::index_select(first, 0, order),
+          at::index_select(at::argsort(order), 0, inverse), at::index_select(counts, 0, order)};
+}
+
 Kernel make_unique(const KernelRequest& request) {
   const auto* const stated = request.instruction.attribute<std::int64_t>("axis");
   const std::optional<std::int64_t> axis =
       stated != nullptr ? std::optional(*stated) : std::nullopt;
-  const bool sorted = int_attribute(request.instruction, "sorted", 1) != 0;
-  return [axis, sorted](KernelContext&, Inputs in, Outputs out) {
-    const Tensor x = axis ? tensor_at(in, 0) : tensor_at(in, 0).reshape({-1});
-    const std::int64_t at_axis = normal_axis(axis.value_or(0), x.dim());
-    auto [values, inverse, counts] = at::unique_dim(x, at_axis, true, true, true);
-    const std::int64_t length = x.size(at_axis);
-    const auto longs = x.options().dtype(at::kLong);
-    Tensor first = at::full({counts.size(0)}, length, longs);
-    first = at::scatter_reduce(first, 0, inverse, at::arange(length, longs), "amin");
-    if (!sorted) {  // in the order in which they first occur
-      const Tensor order = at::argsort(first);
-      values = at::index_select(values, at_axis, order);
-      counts = at::index_select(counts, 0, order);
-      first = at::index_select(first, 0, order);
-      inverse = at::index_select(at::argsort(order), 0, inverse);
-    }
-    const Tensor results[] = {values, first, inverse, counts};
+  const bool ascending = int_attribute(request.instruction, "sorted", 1) != 0;
+  return [axis, ascending](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Distinct found = axis ? distinct_slices(x, normal_axis(*axis, x.dim()), ascending)
+                                : distinct(x.reshape({-1}), ascending);
+    const Tensor results[] = {found.values, found.firsts, found.places, found.counts};
     for (std::size_t i = 0; i < out.size() && i < 4; ++i) out[i].tensor = results[i];
   };
 }

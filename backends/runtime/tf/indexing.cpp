@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "runtime/best.h"
+#include "runtime/distinct.h"
 #include "runtime/integers.h"
 #include "runtime/tf/indices.h"
 
@@ -306,20 +307,10 @@ Kernel make_partition(const KernelRequest& request) {
 Kernel make_unique(const KernelRequest& request) {
   const at::ScalarType wanted = type(request.instruction, "out_idx", at::kInt);
   return [wanted](KernelContext&, Inputs in, Outputs out) {
-    const Tensor& x = tensor_at(in, 0);
-    const Tensor order = at::argsort(x, /*stable=*/true, 0, false);
-    const Tensor sorted = at::index_select(x, 0, order);
-    const auto [values, group, counts] = at::unique_consecutive(sorted, true, true);
-    // The element of each group that comes first.
-    const Tensor begins = at::sub(at::cumsum(counts, 0), counts);
-    const Tensor firsts = at::index_select(order, 0, begins);
-    const Tensor by_first = at::argsort(firsts, 0, false);
-    const Tensor rank = at::argsort(by_first, 0, false);
-    const Tensor places =
-        at::empty_like(order).index_copy_(0, order, at::index_select(rank, 0, group));
-    out[0].tensor = at::index_select(values, 0, by_first);
-    if (out.size() > 1) out[1].tensor = places.to(wanted);
-    if (out.size() > 2) out[2].tensor = at::index_select(counts, 0, by_first).to(wanted);
+    const Distinct found = distinct(tensor_at(in, 0), /*ascending=*/false);
+    out[0].tensor = found.values;
+    if (out.size() > 1) out[1].tensor = found.places.to(wanted);
+    if (out.size() > 2) out[2].tensor = found.counts.to(wanted);
   };
 }
 
