@@ -5,8 +5,9 @@
 
 namespace berth::runtime {
 
-/// at::matmul. A single row by a matrix on a CPU is computed as a vector's product: BLAS copies the whole matrix into
-/// blocks before it multiplies matrices, which takes two to four times as long as the product itself.
+/// at::matmul. On a CPU a single row by a matrix is computed as a vector's product, and so are the few rows, or the one
+/// column, that each of several matrices is multiplied by: BLAS copies the whole matrix into blocks before it multiplies
+/// matrices, which takes two to four times as long as the product itself.
 [[nodiscard]] at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 
 /// at::linear, of rows as `product`. `weight` [out, in]; `bias` [out] or undefined.

@@ -60,7 +60,7 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
               const Tensor& bias, std::int64_t past, const AttentionOptions& options) {
   const double scale =
       options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
-  Tensor scores = at::mul(at::matmul(q, k.transpose(2, 3)), scale);
+  Tensor scores = at::mul(product(q, k.transpose(2, 3)), scale);
   if (bias.defined()) scores = at::add(scores, bias);
   const std::int64_t queries = q.size(2);
   const std::int64_t keys = k.size(2);
@@ -78,7 +78,7 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
     if (queries > 0) seen.select(0, queries - 1).fill_(true);
     scores = at::masked_fill(scores, at::logical_not(seen), std::numeric_limits<float>::lowest());
   }
-  return merge_heads(at::matmul(at::softmax(scores, -1), v));
+  return merge_heads(product(at::softmax(scores, -1), v));
 }
 
 // Inputs: x, weights of q, k and v side by side, bias?, mask?, past?, attention bias?. Past and

@@ -10,6 +10,7 @@
 #include "runtime/onnx/heads.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
+#include "runtime/products.h"
 
 namespace berth::runtime::onnx {
 namespace {
@@ -90,11 +91,15 @@ Kernel make_rotary(const KernelRequest& request) {
 
 // --- attention -----------------------------------------------------------------------------------
 
-// Each head of keys or values serves as many heads of queries.
-Tensor repeated(const Tensor& x, std::int64_t heads) {
-  if (x.size(1) == heads) return x;
-  return at::repeat_interleave(x, shared_out(heads, "heads of queries", x.size(1), "heads of keys"),
-                               1);
+// Rows [batch, heads, length, n] by keys or values [batch, groups, n, m], of which each serves as many heads: their rows
+// stand below each other, as a copy of the keys for each head would take far more than the product.
+Tensor product_by_groups(const Tensor& rows, const Tensor& groups) {
+  const std::int64_t heads = rows.size(1), count = groups.size(1);
+  if (heads == count) return product(rows, groups);
+  const std::int64_t each = shared_out(heads, "heads of queries", count, "heads of keys");
+  const Tensor y =
+      product(rows.reshape({rows.size(0), count, each * rows.size(2), rows.size(3)}), groups);
+  return y.reshape({y.size(0), heads, rows.size(2), y.size(3)});
 }
 
 Tensor soft_capped(const Tensor& scores, double cap) {
@@ -181,14 +186,14 @@ Tensor grouped(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
   const double scale =
       options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
   const std::int64_t queries = q.size(2), keys = k.size(2);
-  Tensor scores = at::mul(at::matmul(q, repeated(k, options.heads).transpose(2, 3)), scale);
+  Tensor scores = at::mul(product_by_groups(q, k.transpose(2, 3)), scale);
   scores = soft_capped(scores, options.cap);
   if (bias.defined()) scores = at::add(scores, bias.narrow(-1, 0, keys));
   if (options.band.hides()) {
     scores = at::masked_fill(scores, unseen(queries, keys, keys - queries, options.band, scores),
                              kNever);
   }
-  return at::matmul(shares(scores, sink, options.smooth), repeated(v, options.heads));
+  return product_by_groups(shares(scores, sink, options.smooth), v);
 }
 
 // Inputs: q (or q, k and v packed), k?, v?, past k?, past v?, keys in all of each sequence less one, the
@@ -276,9 +281,9 @@ Kernel make_attention(const KernelRequest& request) {
     if (has(in, 5)) v = at::cat({tensor_at(in, 5), v}, 2);
     const double scale =
         stated_scale != 0 ? stated_scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
-    const std::int64_t heads = q.size(1), queries = q.size(2), keys = k.size(2);
+    const std::int64_t queries = q.size(2), keys = k.size(2);
     std::array<Tensor, 4> steps;
-    steps[0] = at::mul(at::matmul(q, repeated(k, heads).transpose(2, 3)), scale);
+    steps[0] = at::mul(product_by_groups(q, k.transpose(2, 3)), scale);
     steps[1] = soft_capped(steps[0], cap);
     Tensor scores = steps[1];
     if (has(in, 3)) {
@@ -305,7 +310,7 @@ Kernel make_attention(const KernelRequest& request) {
     // A query that sees nothing gives 0.
     steps[3] = at::masked_fill(at::softmax(scores, -1),
                                at::all(at::isneginf(scores), -1, /*keepdim=*/true), 0);
-    const Tensor y = at::matmul(steps[3], repeated(v, heads));
+    const Tensor y = product_by_groups(steps[3], v);
     out[0].tensor = is_flat ? merge_heads(y) : y;
     if (out.size() > 1) out[1].tensor = k;
     if (out.size() > 2) out[2].tensor = v;

@@ -69,5 +69,18 @@ TEST_CASE("grouped attention normalizes queries and keys where it has weights fo
           {1, 4, 4}) == "");
 }
 
+TEST_CASE("a head of keys that serves several heads of queries is as one for each") {
+  for (const std::string queries : {"[1] {5", "[3] {9, 0, 2"}) {
+    const std::string ops =
+        "t = Constant<value = int64" + queries +
+        "}>() q = Gather<axis = 2>(x, t) "
+        "two = Constant<value = int64[2] {3, 1}>() k = Gather<axis = 1>(x, two) "
+        "each = Constant<value = int64[4] {3, 3, 1, 1}>() "
+        "r = Gather<axis = 1>(x, each) ";
+    CHECK(difference_of(ops + "y = Attention(q, k, k) z = Attention(q, r, r)", {2, 4, 70, 64}) ==
+          "");
+  }
+}
+
 }  // namespace
 }  // namespace berth::test
