@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "runtime/empty.h"
 #include "runtime/onnx/heads.h"
+#include "runtime/onnx/rotation.h"
 #include "runtime/onnx/support.h"
 #include "runtime/onnx/tables.h"
 #include "runtime/products.h"
@@ -16,21 +17,6 @@ namespace berth::runtime::onnx {
 namespace {
 
 // --- positions -----------------------------------------------------------------------------------
-
-// x: [batch, heads, length, size]; cos and sin: [batch or 1, 1, length, half of what is rotated]. The rest
-// of each head stays.
-Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved) {
-  const std::int64_t half = cos.size(-1);
-  const Tensor turned = x.narrow(-1, 0, 2 * half);
-  const Tensor a = interleaved ? at::slice(turned, -1, 0, 2 * half, 2) : turned.narrow(-1, 0, half);
-  const Tensor b =
-      interleaved ? at::slice(turned, -1, 1, 2 * half, 2) : turned.narrow(-1, half, half);
-  const Tensor real = at::sub(at::mul(a, cos), at::mul(b, sin));
-  const Tensor imaginary = at::add(at::mul(a, sin), at::mul(b, cos));
-  const Tensor y = interleaved ? at::stack({real, imaginary}, -1).reshape(turned.sizes())
-                               : at::cat({real, imaginary}, -1);
-  return at::cat({y, x.narrow(-1, 2 * half, x.size(-1) - 2 * half)}, -1);
-}
 
 // Rows of a table of [positions, half], as `rotated` takes them. `positions`: [batch or 1, length].
 Tensor rows_at(const Tensor& table, const Tensor& positions) {

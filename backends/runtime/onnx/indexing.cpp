@@ -2,6 +2,8 @@
 #include <ATen/Functions.h>
 #include <c10/util/accumulate.h>
 
+#include <cstring>
+
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "runtime/distinct.h"
@@ -95,12 +97,58 @@ Kernel make_scatter_elements(const KernelRequest& request) {
   };
 }
 
+// The row among all of `outer` that each position of `index` names.
+Tensor rows_at(const Tensor& index, at::IntArrayRef outer) {
+  const auto depth = static_cast<std::int64_t>(outer.size());
+  if (!index.is_cpu()) {
+    // Rows are picked from all there are: sums alone would take an index beyond its dimension for one of the next.
+    const Tensor row = at::arange(c10::multiply_integers(outer), index.options().dtype(at::kLong));
+    return (depth > 0 ? at::index(row.reshape(outer), as_list(positions(index))) : row)
+        .reshape({-1});
+  }
+  const Tensor given = index.to(at::kLong).contiguous();
+  const auto* position = given.data_ptr<std::int64_t>();
+  const Tensor row =
+      at::empty({c10::multiply_integers(index.sizes().slice(0, index.dim() - 1))}, given.options());
+  auto* const to = row.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < row.numel(); ++i) {
+    std::int64_t at = 0;
+    for (const std::int64_t size : outer) {
+      const std::int64_t stated = *position++;
+      if (stated < -size || stated >= size) {
+        throw Error(ErrorCode::invalid_argument,
+                    cat("index ", stated, " is not between ", -size, " and ", size - 1));
+      }
+      at = at * size + (stated < 0 ? stated + size : stated);
+    }
+    to[i] = at;
+  }
+  return row;
+}
+
+// `to` with these rows in place of its own, the last where a row has several.
+Tensor with_rows(const Tensor& to, const Tensor& row, const Tensor& given) {
+  if (!to.is_cpu() || given.scalar_type() != to.scalar_type()) {
+    return at::index_copy(to, 0, row, given);
+  }
+  const Tensor y = to.clone(at::MemoryFormat::Contiguous);
+  const Tensor rows = given.contiguous();
+  const auto bytes = static_cast<std::size_t>(y.size(1) * y.element_size());
+  if (bytes == 0) return y;
+  const auto* const at = row.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < row.numel(); ++i) {
+    std::memcpy(static_cast<char*>(y.data_ptr()) + static_cast<std::size_t>(at[i]) * bytes,
+                static_cast<const char*>(rows.data_ptr()) + static_cast<std::size_t>(i) * bytes,
+                bytes);
+  }
+  return y;
+}
+
 Kernel make_scatter_nd(const KernelRequest& request) {
   const std::string reduction = reduction_of(request.instruction);
   return [reduction](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor& index = tensor_at(in, 1);
-    const Tensor& update = tensor_at(in, 2);
     const std::int64_t depth = index.size(-1);
     if (depth > x.dim()) {
       throw Error(ErrorCode::invalid_argument,
@@ -108,13 +156,14 @@ Kernel make_scatter_nd(const KernelRequest& request) {
     }
     const auto outer = x.sizes().slice(0, static_cast<std::size_t>(depth));
     const std::int64_t rest = c10::multiply_integers(x.sizes().slice(outer.size()));
-    // Rows are picked from all there are: sums alone would take an index beyond its dimension for one of the next.
-    Tensor row = at::arange(c10::multiply_integers(outer), index.options().dtype(at::kLong));
-    row = depth > 0 ? at::index(row.reshape(outer), as_list(positions(index))) : row;
-    const Tensor within = at::arange(rest, row.options());
-    const Tensor flat = at::add(at::mul(row.reshape({-1, 1}), rest), within).reshape({-1});
-    out[0].tensor =
-        scattered(x.reshape({-1}), 0, flat, update.reshape({-1}), reduction).reshape(x.sizes());
+    const Tensor row = rows_at(index, outer);
+    const Tensor to = x.reshape({c10::multiply_integers(outer), rest});
+    const Tensor given = tensor_at(in, 2).reshape({row.numel(), rest});
+    const Tensor y =
+        reduction == "none"
+            ? with_rows(to, row, given)
+            : scattered(to, 0, row.unsqueeze(1).expand({row.numel(), rest}), given, reduction);
+    out[0].tensor = y.reshape(x.sizes());
   };
 }
 

@@ -269,8 +269,37 @@ Tensor source_of_padding(std::int64_t length, std::int64_t before, std::int64_t 
   return from.to(device);
 }
 
+// Planes and rows whose ends alone are reflected, in one pass. Undefined where ATen cannot: it reflects once.
+Tensor reflected(const Tensor& x, const Ints& axes, const Ints& pads) {
+  const std::int64_t rank = x.dim();
+  const bool is_real = at::isFloatingType(x.scalar_type()) && !(x.is_cpu() && is_half(x));
+  if (rank < 2 || x.numel() == 0 || !is_real) return {};
+  Ints ends(4, 0);  // as ATen wants it: last dimension first
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = normal_axis(axes[i], rank), from_last = rank - 1 - axis;
+    const std::int64_t before = pads.at(i), after = pads.at(i + axes.size());
+    if (before == 0 && after == 0) continue;
+    if (from_last > 1 || std::min(before, after) < 0 || std::max(before, after) >= x.size(axis)) {
+      return {};
+    }
+    const auto at = static_cast<std::size_t>(2 * from_last);
+    ends[at] = before;
+    ends[at + 1] = after;
+  }
+  Ints shape = x.sizes().vec();
+  // Images as they are: their channels may be innermost.
+  const Tensor planes = rank == 4 ? x : x.reshape({-1, x.size(-2), x.size(-1)});
+  const Tensor y = at::reflection_pad2d(planes, ends);
+  shape[shape.size() - 2] = y.size(-2);
+  shape[shape.size() - 1] = y.size(-1);
+  return y.reshape(shape);
+}
+
 Tensor pad(const Tensor& x, const Ints& axes, const Ints& pads, const std::string& mode,
            const at::Scalar& value) {
+  if (mode == "reflect") {
+    if (const Tensor y = reflected(x, axes, pads); y.defined()) return y;
+  }
   Tensor y = x;
   Ints added(static_cast<std::size_t>(2 * x.dim()), 0);  // as ATen wants it: last dimension first
   for (std::size_t i = 0; i < axes.size(); ++i) {

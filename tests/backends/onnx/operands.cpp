@@ -69,10 +69,10 @@ TEST_CASE("operands that do not fit together are refused, and what is wrong with
   const std::vector<Case> cases = {
       {ints("i", "[1,2]", "4, -5") + update + "y = ScatterND(x, i, u)",
        {4, 4},
-       "index 4 is out of bounds"},
+       "index 4 is not between -4 and 3"},
       {ints("i", "[1,2]", "0, -5") + update + "y = ScatterND(x, i, u)",
        {4, 4},
-       "index -5 is out of bounds"},
+       "index -5 is not between -4 and 3"},
       {ints("i", "[1,3]", "0, 0, 0") + update + "y = ScatterND(x, i, u)", {4, 4}, "an index of 3"},
       {ints("i", "[1,2]", "0, -5") + "y = GatherND(x, i)", {4, 4}, "index -5 is out of bounds"},
       {"y = DepthToSpace<blocksize = 0>(x)", {1, 4, 1, 1}, "blocksize is 0"},
