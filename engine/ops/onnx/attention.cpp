@@ -414,15 +414,22 @@ Estimate decoder_attention_work(const OpView& op, const WorkRule& rule) {
                          matmul_flops(2 * key.elements(), key.dim(2), /*bias=*/true);
   return estimate;
 }
-/// For each token and head of the values the state [k, v] decays, takes an outer product, and is
-/// read: four operations each on k x v numbers.
+/// The operations of a step on the states [k, v] of heads of values: for each token and each of a state's numbers
+/// an outer product is added (2) and each query reads (2); as the rule says they decay (1), and recall what they have for
+/// the key (2).
+double state_flops(const OpView& op, double k_size, std::string_view rule) {
+  const double decay = rule.starts_with("gated") ? 1 : 0, recall = rule.ends_with("delta") ? 2 : 0;
+  return k_size * ((2 + decay + recall) * op.input(2).elements() + 2 * op.output(0).elements());
+}
 Estimate linear_attention_work(const OpView& op, const WorkRule& rule) {
-  const TensorView query = op.input(0), value = op.input(2);
-  const double k_size = query.dim(-1) / heads_of(op, "q_num_heads");
-  return work::make_estimate(op, rule, 8 * value.elements() * k_size, work::all_bytes(op));
+  const double k_size = op.input(0).dim(-1) / heads_of(op, "q_num_heads");
+  const std::string_view update = op.text("update_rule");
+  return work::make_estimate(op, rule,
+                             state_flops(op, k_size, update.empty() ? "gated_delta" : update),
+                             work::all_bytes(op));
 }
 Estimate gated_delta_net_work(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(op, rule, 8 * op.input(2).elements() * op.input(0).dim(-1),
+  return work::make_estimate(op, rule, state_flops(op, op.input(0).dim(-1), "gated_delta"),
                              work::all_bytes(op));
 }
 /// query, key, value [tokens, hidden], caches [blocks, block size, kv heads, size], which the op writes in

@@ -82,19 +82,30 @@ TEST_CASE("attention with projections of its own") {
   }
 }
 
-TEST_CASE("attention with a state: it decays, recalls, takes in and is read") {
-  // Four multiply-adds for each token on each of a head's 3 x 5 numbers.
-  CHECK(OneOp{"LinearAttention",
-              {tensor({1, 4, 6}), tensor({1, 4, 6}), tensor({1, 4, 10})},
-              {tensor({1, 4, 10})},
-              {number("q_num_heads", 2), number("kv_num_heads", 2)}}
-            .work()
-            .flops == 4 * 2 * (3 * 5) * 8);
+TEST_CASE(
+    "attention with a state: it takes in and is read, and as the rule says decays and recalls") {
+  const auto flops = [](const char* rule, std::int64_t q_heads) {
+    OneOp op{"LinearAttention",
+             {tensor({1, 4, 3 * q_heads}), tensor({1, 4, 6}), tensor({1, 4, 10})},
+             {tensor({1, 4, 5 * q_heads})},
+             {number("q_num_heads", q_heads), number("kv_num_heads", 2)}};
+    if (rule != nullptr) op.attributes.emplace_back("update_rule", rule);
+    return op.work().flops;
+  };
+  // For each token on each of a head's 3 x 5 numbers.
+  const double numbers = 4 * 2 * (3 * 5);
+  CHECK(flops("linear", 2) == numbers * (2 + 2));
+  CHECK(flops("gated", 2) == numbers * (1 + 2 + 2));
+  CHECK(flops("delta", 2) == numbers * (2 + 2 + 2));
+  CHECK(flops("gated_delta", 2) == numbers * (1 + 2 + 2 + 2));
+  CHECK(flops(nullptr, 2) == numbers * (1 + 2 + 2 + 2));
+  // Three queries read each state.
+  CHECK(flops("linear", 6) == numbers * (2 + 3 * 2));
   CHECK(OneOp{"com.microsoft.GatedDeltaNet",
               {tensor({4, 2, 3}), tensor({4, 2, 3}), tensor({4, 2, 5})},
               {tensor({4, 2, 5})}}
             .work()
-            .flops == 4 * 2 * (3 * 5) * 8);
+            .flops == numbers * (1 + 2 + 2 + 2));
 }
 
 TEST_CASE("products of several matrices, and distances") {
