@@ -82,12 +82,13 @@ std::unique_ptr<Session> DeviceBackend::open(std::shared_ptr<const Program> prog
   if (!compiled.obstacles.empty()) {
     const Obstacle& first = compiled.obstacles.front();
     const std::size_t others = compiled.obstacles.size() - 1;
-    throw Error(
-        ErrorCode::unsupported,
-        "op '" + program->graph->op_name(first.op) + "' (" + program->graph->op_type(first.op) +
-            ") cannot be executed: " + first.reason +
-            (others == 0 ? std::string() : "; nor can " + std::to_string(others) + " other ops") +
-            "; `berth inspect --backend` lists all of them");
+    throw Error(ErrorCode::unsupported,
+                "op '" + program->graph->op_name(first.op) + "' (" +
+                    program->graph->op_type(first.op) + ") cannot be executed: " + first.reason +
+                    (others == 0   ? std::string()
+                     : others == 1 ? "; nor can 1 other op"
+                                   : "; nor can " + std::to_string(others) + " other ops") +
+                    "; `berth inspect --backend` lists all of them");
   }
   return std::make_unique<DeviceSession>(std::move(program), std::move(compiled.kernels), cluster_,
                                          *runtime_, executor_, options);

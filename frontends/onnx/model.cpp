@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using frontend::readable;
 
-constexpr std::int64_t kNewestKnownIr = 13;
+constexpr std::int64_t kNewestKnownIr = 14;
 
 template <class Visit>
 void for_unknown_fields(const google::protobuf::Message& message, std::uint32_t number,

@@ -592,7 +592,7 @@ TEST_CASE("element types without a name in Berth have their size") {
 
 TEST_CASE("a version of the format that is known has no note") {
   ModelFolder models;
-  for (const std::int64_t version : {13, 99}) {
+  for (const std::int64_t version : {14, 99}) {
     onnx::ModelProto proto = parse_graph("g (float[5] x) => (y) { y = Relu(x) }");
     proto.set_ir_version(version);
     const LoadedModel model = models.load(proto);
