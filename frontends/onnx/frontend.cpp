@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "berth/error.h"
@@ -109,30 +110,35 @@ std::int64_t unsized_tensors(const Graph& graph) {
   return unsized;
 }
 
-/// Names of dimensions that nobody gave, of the tensors with which it begins that sizes are missing:
-/// those of the tensors behind them follow.
-void note_symbols(const Model& model, const Translation& translation,
-                  std::vector<std::string>& notes) {
+/// Those of the tensors behind the first without a size follow.
+frontend::OpenDims open_dims(const Model& model, const Translation& translation) {
   const Graph& graph = *translation.graph;
-  std::set<std::string> unsized, open;
+  std::map<std::string, TensorId> unsized;
   for (const TensorId tensor : frontend::lost_sizes(graph, translation.not_asked)) {
-    unsized.insert(frontend::tensor_label(graph, tensor));
+    unsized.emplace(frontend::tensor_label(graph, tensor), tensor);
   }
-  if (unsized.empty()) return;
+  frontend::OpenDims open;
+  if (unsized.empty()) return open;
   const auto& proto = model.proto->graph();
   for (const auto* const infos : {&proto.value_info(), &proto.output()}) {
     for (const auto& info : *infos) {
-      const std::string tensor = readable(info.name());
-      if (!unsized.contains(tensor)) continue;
+      const auto tensor = unsized.find(readable(info.name()));
+      if (tensor == unsized.end()) continue;
       for (const auto& dim : info.type().tensor_type().shape().dim()) {
         if (!is_named(dim) || model.dims.value_of(dim.dim_param())) continue;
-        open.insert(cat("'", readable(dim.dim_param()), "' of '", tensor, "'"));
+        open[tensor->second].insert(dim.dim_param());
       }
     }
   }
-  if (open.empty()) return;
-  notes.push_back(cat("dimensions that nothing gives a size: ", join({open.begin(), open.end()}, 6),
-                      "; give them with --dim NAME=SIZE"));
+  return open;
+}
+
+void note_sizes(const Model& model, const Translation& translation,
+                std::vector<std::string>& notes) {
+  std::string note = frontend::sizes_note(*translation.graph, translation.not_asked,
+                                          open_dims(model, translation));
+  if (note.empty()) note = translation.note_of_bodies;
+  if (!note.empty()) notes.push_back(std::move(note));
 }
 
 std::string graph_name(const Model& model) {
@@ -184,8 +190,8 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
     loading.translation =
         translate(loading.program, graph_name(model), options.fold.value_or(true), notes);
     loading.graph = loading.translation.graph;
+    note_sizes(model, loading.translation, notes);
     note_data(model, unsized_tensors(*loading.graph), notes);
-    note_symbols(model, loading.translation, notes);
     if (!options.fetches.empty()) {
       const OpId all = loading.graph->op_count();
       loading.graph = prune(*loading.graph, options.fetches);

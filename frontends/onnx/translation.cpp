@@ -393,9 +393,7 @@ Translation translate(const Program& program, const std::string& name, bool fold
     not_asked.shapeless[static_cast<std::size_t>(tensor)] = value.type.other != nullptr;
     not_asked.refused[static_cast<std::size_t>(tensor)] = value.refused;
   }
-  std::string note = frontend::sizes_note(*translation.graph, not_asked);
-  if (note.empty()) note = note_of_bodies(program);
-  if (!note.empty()) notes.push_back(std::move(note));
+  translation.note_of_bodies = note_of_bodies(program);
   return translation;
 }
 

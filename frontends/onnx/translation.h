@@ -16,6 +16,7 @@ struct Translation {
   std::shared_ptr<const Graph> graph;
   std::unordered_map<ValueId, TensorId> tensors;  ///< of the values that are tensors of the graph
   frontend::NotAsked not_asked;
+  std::string note_of_bodies;  ///< on tensors without a size in them; empty if there are none
 };
 
 /// A program with inferred types as a Graph of dialect "onnx":

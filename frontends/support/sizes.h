@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,9 +31,13 @@ struct NotAsked {
 /// not 0. Readable.
 [[nodiscard]] std::string tensor_label(const Graph& graph, TensorId tensor);
 
-/// The note on tensors without a size: how many there are, where they begin, and what helps. Empty
-/// if there is none but shapeless ones.
-[[nodiscard]] std::string sizes_note(const Graph& graph, const NotAsked& not_asked = {});
+/// Names of dimensions that nothing gives a size, by the tensors of lost_sizes that have them.
+using OpenDims = std::map<TensorId, std::set<std::string>>;
+
+/// The note on tensors without a size: how many there are, where they begin, and what helps: the names of `open`, that
+/// of most tensors first, and shapes of tensors without such names. Empty if there is none but shapeless ones.
+[[nodiscard]] std::string sizes_note(const Graph& graph, const NotAsked& not_asked = {},
+                                     const OpenDims& open = {});
 
 /// The note on `tensors` without a size in the bodies of these ops.
 [[nodiscard]] std::string bodies_note(std::int64_t tensors, const std::vector<std::string>& ops);

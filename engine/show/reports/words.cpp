@@ -234,8 +234,12 @@ std::string_view reached_text(const Problem& problem) {
 std::string gap_text(const Outcome& outcome) {
   if (outcome.executed) return "costs prove nothing of what is measured";
   if (std::isinf(outcome.gap())) return "no bound is known";
-  const std::string gap = outcome.gap() < kReached ? std::string(reached_text(*outcome.problem))
-                                                   : format_percent(outcome.gap()) + " above it";
+  const bool is_reached = outcome.gap() < kReached;
+  std::string gap = is_reached ? std::string(reached_text(*outcome.problem))
+                               : format_percent(outcome.gap()) + " above it";
+  if (!is_reached && !knows_sizes(outcome.problem->graph())) {
+    gap += ", where tensors without a size are empty";
+  }
   if (outcome.bound.us <= 0) return gap;
   return cat("by the ", outcome.bound.source, outcome.bound.cut_short ? ", cut short; " : "; ",
              gap);

@@ -240,8 +240,21 @@ TEST_CASE("dimensions of tensors without a size are listed with where they are")
   const auto proto =
       parse_graph("g (float[2,3] x) => (y) <float[n,3] q> { q = nowhere.F(x) y = Relu(q) }");
   const LoadedModel model = models.load(proto);
-  CHECK(has_note(model, "'n' of 'q'"));
+  CHECK(has_note(model,
+                 "2 of 3 tensors have no known size and count as 0 bytes; dimensions that nothing "
+                 "gives a size: 'n' of 'q': give them with --dim, such as --dim n=64"));
+  CHECK_FALSE(has_note(model, "it begins with"));
   CHECK(type_text(*models.load(proto, {{{"n", 4}}, {}}).graph, "y") == "f32[4,3]");
+}
+
+TEST_CASE("the dimension of most tensors without a size is named first") {
+  ModelFolder models;
+  const auto proto = parse_graph(
+      "g (float[2,3] x) => (y, z) <float[a,3] p, float[n,3] q, float[n,3] r> { p = nowhere.F(x) "
+      "q = nowhere.F(x) r = nowhere.F(x) s = nowhere.F(x) y = Add(q, r) z = Add(p, s) }");
+  const LoadedModel model = models.load(proto);
+  CHECK(has_note(model, "'n' of 2 tensors, 'a' of 'p': give them with --dim, such as --dim n=64"));
+  CHECK(has_note(model, "=64; no rule says the type of 's'"));
 }
 
 TEST_CASE("symbols are listed, not the expressions that hold them") {
