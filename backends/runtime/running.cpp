@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "runtime/every_machine.h"
 #include "runtime/parallel.h"
 
 namespace berth::runtime {
@@ -35,30 +36,50 @@ Tensor composed(Tensor x, std::int64_t axis, const Running& how) {
   return how.reverse ? at::flip(result, axis) : result;
 }
 
-/// In one pass over [outer, length, inner], in f64 as ATen. ATen walks along one column after the other.
+constexpr std::int64_t kColumns = 64;
+
+/// Up to kColumns columns beside each other of [length, inner], in f64 as ATen.
 template <bool multiplies, class T>
+[[gnu::always_inline]] inline void run_columns(const T* __restrict x, T* __restrict y,
+                                               std::int64_t length, std::int64_t inner,
+                                               std::int64_t count, const Running& how) {
+  std::array<double, kColumns> totals{};
+  totals.fill(multiplies ? 1 : 0);
+  double* const total = totals.data();
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t row = (how.reverse ? length - 1 - i : i) * inner;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const double before = total[j];
+      const double element = static_cast<double>(x[row + j]);
+      total[j] = multiplies ? before * element : before + element;
+      y[row + j] = static_cast<T>(how.exclusive ? before : total[j]);
+    }
+  }
+}
+
+BERTH_EVERY_MACHINE void columns(const float* x, float* y, std::int64_t length, std::int64_t inner,
+                                 std::int64_t count, const Running& how) {
+  if (how.kind == Running::Kind::product) return run_columns<true>(x, y, length, inner, count, how);
+  run_columns<false>(x, y, length, inner, count, how);
+}
+void columns(const double* x, double* y, std::int64_t length, std::int64_t inner,
+             std::int64_t count, const Running& how) {
+  if (how.kind == Running::Kind::product) return run_columns<true>(x, y, length, inner, count, how);
+  run_columns<false>(x, y, length, inner, count, how);
+}
+
+/// In one pass over [outer, length, inner]. ATen walks along one column after the other.
+template <class T>
 void run_along(const T* x, T* y, std::int64_t outer, std::int64_t length, std::int64_t inner,
                const Running& how) {
-  constexpr std::int64_t kColumns = 64, kWorthAThread = 1 << 15;
+  constexpr std::int64_t kWorthAThread = 1 << 15;
   const std::int64_t blocks = (inner + kColumns - 1) / kColumns;
   const std::int64_t grain = 1 + kWorthAThread / (1 + length * std::min(inner, kColumns));
   in_parallel(0, outer * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t column = unit % blocks * kColumns;
       const std::int64_t first = unit / blocks * length * inner + column;
-      const std::int64_t count = std::min(kColumns, inner - column);
-      std::array<double, kColumns> totals{};
-      totals.fill(multiplies ? 1 : 0);
-      for (std::int64_t i = 0; i < length; ++i) {
-        const std::int64_t at = first + (how.reverse ? length - 1 - i : i) * inner;
-        for (std::int64_t j = 0; j < count; ++j) {
-          double& total = totals[static_cast<std::size_t>(j)];
-          const double element = static_cast<double>(x[at + j]);
-          const double next = multiplies ? total * element : total + element;
-          y[at + j] = static_cast<T>(how.exclusive ? total : next);
-          total = next;
-        }
-      }
+      columns(x + first, y + first, length, inner, std::min(kColumns, inner - column), how);
     }
   });
 }
@@ -71,8 +92,7 @@ Tensor in_one_pass(const Tensor& given, std::int64_t axis, const Running& how) {
   const auto at_axis = static_cast<std::size_t>(axis);
   const std::int64_t outer = c10::multiply_integers(sizes.slice(0, at_axis));
   const std::int64_t inner = c10::multiply_integers(sizes.slice(at_axis + 1));
-  const auto run = how.kind == Running::Kind::product ? run_along<true, T> : run_along<false, T>;
-  run(x.data_ptr<T>(), y.data_ptr<T>(), outer, sizes[at_axis], inner, how);
+  run_along(x.data_ptr<T>(), y.data_ptr<T>(), outer, sizes[at_axis], inner, how);
   return y;
 }
 
