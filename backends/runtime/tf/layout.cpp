@@ -141,7 +141,23 @@ Kernel make_pad(const KernelRequest& request) {
   };
 }
 
-/// (x, [[before, after] of each dimension]): what lies inside the border, mirrored.
+/// Which of `size` elements each is that mirrors them at both ends.
+Tensor mirrored_places(std::int64_t before, std::int64_t size, std::int64_t after,
+                       std::int64_t skipped) {
+  // ATen's memory says so where there is not enough.
+  const Tensor index = at::empty({before + size + after}, at::kLong);
+  for (std::int64_t k = 0; k < index.numel(); ++k) {
+    const std::int64_t i = k - before;
+    index.data_ptr<std::int64_t>()[k] = i < 0       ? -i - 1 + skipped
+                                        : i >= size ? 2 * size - i - 1 - skipped
+                                                    : i;
+  }
+  return index;
+}
+
+/// (x, [[before, after] of each dimension]): what lies inside the border, mirrored; or of a gradient of that, the one of
+/// what was mirrored.
+template <bool gradient>
 Kernel make_mirror_pad(const KernelRequest& request) {
   const std::int64_t skipped =
       text_attribute(request.instruction, "mode", "REFLECT") == "REFLECT" ? 1 : 0;
@@ -151,17 +167,16 @@ Kernel make_mirror_pad(const KernelRequest& request) {
     for (std::int64_t axis = 0; axis < x.dim(); ++axis) {
       const std::int64_t before = pairs.at(static_cast<std::size_t>(2 * axis));
       const std::int64_t after = pairs.at(static_cast<std::size_t>(2 * axis + 1));
-      const std::int64_t size = x.size(axis);
       if (before == 0 && after == 0) continue;
-      // ATen's memory says so where there is not enough.
-      const Tensor index = at::empty({before + size + after}, at::kLong);
-      for (std::int64_t k = 0; k < index.numel(); ++k) {
-        const std::int64_t i = k - before;
-        index.data_ptr<std::int64_t>()[k] = i < 0       ? -i - 1 + skipped
-                                            : i >= size ? 2 * size - i - 1 - skipped
-                                                        : i;
+      const std::int64_t size = x.size(axis) - (gradient ? before + after : 0);
+      const Tensor places = mirrored_places(before, size, after, skipped).to(x.device());
+      if (gradient) {
+        Ints shape = x.sizes().vec();
+        shape[static_cast<std::size_t>(axis)] = size;
+        x = at::zeros(shape, x.options()).index_add_(axis, places, x);
+      } else {
+        x = at::index_select(x, axis, places);
       }
-      x = at::index_select(x, axis, index.to(x.device()));
     }
     out[0].tensor = x;
   };
@@ -239,7 +254,8 @@ constexpr KernelRow kRows[] = {
     {"DepthToSpace", make_depth_to_space},
     {"ExpandDims", make_expand_dims},
     {"Fill", make_fill},
-    {"MirrorPad", make_mirror_pad},
+    {"MirrorPad", make_mirror_pad<false>},
+    {"MirrorPadGrad", make_mirror_pad<true>},
     {"OnesLike", make_unary<ones_like>},
     {"Pack", make_pack},
     {"Pad", make_pad},

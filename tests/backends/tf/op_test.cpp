@@ -98,6 +98,9 @@ const std::set<std::string> kRandom = {"Multinomial",          "RandomGamma",   
                                        "RandomShuffle",        "RandomUniform",  "RandomUniformInt",
                                        "RandomStandardNormal", "TruncatedNormal"};
 
+// Its numbers are counted by hand: operands_test.cpp looks at them.
+const std::set<std::string> kByHand = {"MirrorPadGrad"};
+
 /// Iterators, queues and stacks: sources_test.cpp looks at them.
 bool feeds(const std::string& type) {
   const auto has = [&](const char* part) { return type.find(part) != std::string::npos; };
@@ -124,7 +127,8 @@ TEST_CASE("every kernel has a case") {
   for (const auto& [type, maker] : tf_kernels().makers()) {
     // The same op by its name of 2015; the end of a function, which has no op outside of one.
     if (type == "Variable" || type == "_Retval") continue;
-    const bool known = seen.contains(type) || kRandom.contains(type) || feeds(type);
+    const bool known =
+        seen.contains(type) || kRandom.contains(type) || kByHand.contains(type) || feeds(type);
     CHECK_MESSAGE(known, "no case for ", type);
   }
   MESSAGE(tf_kernels().makers().size(), " op types have kernels");

@@ -273,6 +273,18 @@ TEST_CASE("a power by one number is the power by as many as the base has") {
   }
 }
 
+TEST_CASE("the gradient of a mirrored border is added to that of what it mirrors") {
+  const at::Tensor margins = longs({0, 0, 2, 1}).reshape({2, 2});
+  const at::Tensor gradient = at::tensor({1., 2., 4., 8., 16., 32.}, at::kFloat).reshape({1, 6});
+  // [c b | a b c | b], and [b a | a b c | c].
+  CHECK(at::equal(
+      Single("MirrorPadGrad", kFloats + attr("mode", "s: 'REFLECT'"), 2).run({gradient, margins}),
+      at::tensor({4., 42., 17.}, at::kFloat).reshape({1, 3})));
+  CHECK(at::equal(
+      Single("MirrorPadGrad", kFloats + attr("mode", "s: 'SYMMETRIC'"), 2).run({gradient, margins}),
+      at::tensor({6., 9., 48.}, at::kFloat).reshape({1, 3})));
+}
+
 TEST_CASE("what no memory holds is refused before it is computed") {
   const Single op("MirrorPad", kFloats, 2);
   CHECK_THROWS_WITH_AS(
