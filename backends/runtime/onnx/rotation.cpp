@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/every_machine.h"
 #include "runtime/parallel.h"
 
 namespace berth::runtime::onnx {
@@ -34,13 +35,22 @@ bool is_plain(const Tensor& x, const Tensor& cos, const Tensor& sin) {
          cos.size(1) == 1 && cos.size(2) == x.size(2) && 2 * cos.size(3) <= x.size(3);
 }
 
-template <bool interleaved>
-void turn(const float* x, const float* cos, const float* sin, float* y, std::int64_t half) {
-  const std::int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : half;
+BERTH_EVERY_MACHINE void turn_pairs(const float* __restrict x, const float* __restrict cos,
+                                    const float* __restrict sin, float* __restrict y,
+                                    std::int64_t half) {
   for (std::int64_t j = 0; j < half; ++j) {
-    const float a = x[j * step], b = x[j * step + other];
-    y[j * step] = a * cos[j] - b * sin[j];
-    y[j * step + other] = a * sin[j] + b * cos[j];
+    const float a = x[2 * j], b = x[2 * j + 1];
+    y[2 * j] = a * cos[j] - b * sin[j];
+    y[2 * j + 1] = a * sin[j] + b * cos[j];
+  }
+}
+BERTH_EVERY_MACHINE void turn_halves(const float* __restrict x, const float* __restrict cos,
+                                     const float* __restrict sin, float* __restrict y,
+                                     float* __restrict other, std::int64_t half) {
+  for (std::int64_t j = 0; j < half; ++j) {
+    const float a = x[j], b = x[half + j];
+    y[j] = a * cos[j] - b * sin[j];
+    other[j] = a * sin[j] + b * cos[j];
   }
 }
 
@@ -65,7 +75,11 @@ Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin, bool inter
       for (std::int64_t h = 0; h < x.size(1); ++h) {
         const float* const from = row_of(x, b, h, i);
         float* const to = row_of(y, b, h, i);
-        interleaved ? turn<true>(from, c, s, to, half) : turn<false>(from, c, s, to, half);
+        if (interleaved) {
+          turn_pairs(from, c, s, to, half);
+        } else {
+          turn_halves(from, c, s, to, to + half, half);
+        }
         std::copy(from + 2 * half, from + x.size(3), to + 2 * half);
       }
     }
