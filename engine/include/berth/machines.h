@@ -33,7 +33,7 @@ struct KnownDevice {
   int capability = 0;
   /// As NVIDIA's driver prints it: "NVIDIA A100-SXM4-80GB". Cards that differ in memory alone may have one name.
   std::vector<std::string> driver_names;
-  /// Of a host: the lanes of PCIe that all cards share; 0 = each has those of its slot.
+  /// The lanes of PCIe that all cards of a host share; 0 = each has those of its slot.
   int card_lanes = 0;
   /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
@@ -75,8 +75,8 @@ struct KnownDevice {
 /// that does.
 [[nodiscard]] BERTH_EXPORT const KnownDevice* assumed_host(std::string_view words);
 
-/// What such a machine has by a guess that other words replace, a sentence each: what its cards have of a desktop's
-/// lanes. Throws as machine_of_words does.
+/// A sentence for each thing that such a machine has by a guess that other words replace: its cards' part of a
+/// desktop's lanes. Throws as machine_of_words does.
 [[nodiscard]] BERTH_EXPORT std::vector<std::string> machine_notes(std::string_view words);
 
 /// Whether load_cluster (files.h) takes the text for a path: it has a '/', or a '.' that is not within

@@ -1,4 +1,4 @@
-// What is told of a machine before anything is placed on it.
+// Notes on a machine, told before anything is placed on it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace berth {
 /// The words that settings name as the machine; empty where they name none, a preset or a file.
 [[nodiscard]] std::string words_of_machine(const Settings& settings);
 
-/// What words leave open, and figures of a file that no machine has. Small memory is told where the graph is not
+/// Things that words leave open, and figures of a file that no machine has. Small memory is told where the graph is not
 /// small itself, as those of examples are.
 [[nodiscard]] std::vector<std::string> notes_of_machine(const Settings& settings,
                                                         const Graph& graph, const Cluster& cluster);
