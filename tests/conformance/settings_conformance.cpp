@@ -253,7 +253,7 @@ TEST_CASE("settings mean the same from every way in") {
       {"objective", R"("policy": "topo", "objective": "throughput")"},
       {"semantics", R"("policy": "topo", "semantics": "placeto")"},
       {"costs", R"("policy": "topo", "costs": "stated")"},
-      {"tf32", R"("policy": "topo", "tf32": "all", "costs": "stated")"},
+      {"tf32", R"("policy": "topo", "tf32": "none")"},
       {"groups", R"("policy": "topo", "groups": 2)"},
       {"grouping", R"("policy": "topo", "grouping": "placeto", "groups": 3)"},
       {"inputs", R"("policy": "topo", "inputs": "any")"},

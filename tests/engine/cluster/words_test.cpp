@@ -211,8 +211,8 @@ TEST_CASE("a host feeds as many devices at once as its memory has the bandwidth 
   };
   // 51.2 GB/s and slots of 25.2; 460 and 50.4.
   CHECK(channels("2xrtx4090") == 0);
-  CHECK(channels("3xrtx4090+host") == 2);
-  CHECK(channels("2xrtx5090+host") == 1);
+  CHECK(channels("3xrtx4090@pcie4x16+host") == 2);
+  CHECK(channels("2xrtx5090@pcie5x16+host") == 1);
   CHECK(channels("8xh100") == 0);
 }
 
