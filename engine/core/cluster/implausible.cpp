@@ -30,6 +30,7 @@ constexpr std::pair<Plausible, double Device::*> kOfDevices[] = {
     {{"flops_16", "FLOP/s", kLeastFlops, kMostFlops, "TFLOP/s", 1e12}, &Device::flops_16},
     {{"flops_8", "FLOP/s", kLeastFlops, kMostFlops, "TFLOP/s", 1e12}, &Device::flops_8},
     {{"flops_64", "FLOP/s", kLeastFlops, kMostFlops, "TFLOP/s", 1e12}, &Device::flops_64},
+    {{"flops_tf32", "FLOP/s", kLeastFlops, kMostFlops, "TFLOP/s", 1e12}, &Device::flops_tf32},
     {{"memory_bandwidth_bytes_per_s", "bytes/s", kLeastBandwidth, kNoMost, "GB/s", 1e9},
      &Device::memory_bandwidth},
     {{"op_overhead_us", "us", 0, kMostUs, "ns", 1e-3}, &Device::op_overhead_us},
@@ -83,15 +84,15 @@ std::vector<std::string> implausible_figures(const Cluster& cluster) {
 
 std::vector<std::string> implausible_memory(const Cluster& cluster) {
   Notes notes;
-  // Nobody has thousands of GiB on one device, and few have a hundred MiB.
-  constexpr double kMostGiB = 4096;
+  // Nobody has thousands of GiB on one device. A quarter MiB is more bytes than a device has MiB.
+  constexpr double kMostGiB = 4096, kLeast = 0x1p18;
   for (DeviceId id = 0; id < cluster.device_count(); ++id) {
     const Device& device = cluster.device(id);
     const auto bytes = static_cast<double>(device.memory_bytes);
     const bool gib = bytes < kMostGiB;
     notes.check(
         cat("device '", device.name, "'"),
-        {"memory_bytes", "bytes", 0x1p20, kNoMost, gib ? "GiB" : "MiB", gib ? 0x1p30 : 0x1p20},
+        {"memory_bytes", "bytes", kLeast, kNoMost, gib ? "GiB" : "MiB", gib ? 0x1p30 : 0x1p20},
         bytes);
   }
   return std::move(notes.texts);

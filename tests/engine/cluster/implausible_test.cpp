@@ -65,6 +65,10 @@ TEST_CASE("a figure in the unit of data sheets is told, with the number to write
   check(implausible_memory(changed([](Device& gpu, LinkSpec&) { gpu.memory_bytes = 24576; })),
         "device 'gpu:0' has memory_bytes 24576, which none has: it is in bytes; if MiB are meant, "
         "write 25769803776");
+  // A megabyte is little, and no number of MiB.
+  CHECK(implausible_memory(changed([](Device& gpu, LinkSpec&) {
+          gpu.memory_bytes = 1000000;
+        })).empty());
 }
 
 }  // namespace
