@@ -24,7 +24,7 @@ Tensor inclusive(const Tensor& x, std::int64_t axis, Running::Kind kind) {
                                         : at::cumsum(x, axis, x.scalar_type());
 }
 
-/// By ATen. A result less its element would not be the exclusive one: infinities and small numbers are lost.
+/// ATen computes it. A result less its element would not be the exclusive one: infinities and small numbers are lost.
 Tensor composed(Tensor x, std::int64_t axis, const Running& how) {
   if (how.reverse) x = at::flip(x, axis);
   Tensor result = inclusive(x, axis, how.kind);

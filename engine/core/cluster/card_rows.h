@@ -39,7 +39,7 @@ struct DriverName {
 
 /// In the order in which they are listed to people.
 [[nodiscard]] std::span<const CardRow> card_rows();
-/// Of those whose name does not follow from the description.
+/// Names that do not follow from the description.
 [[nodiscard]] std::span<const DriverName> driver_names();
 
 }  // namespace berth

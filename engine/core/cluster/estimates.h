@@ -1,4 +1,4 @@
-// What machines in words, presets and detection take alike: shares of data sheets' figures, and estimates.
+// Figures that machines in words, presets and detection take alike: shares of data sheets' figures, and estimates.
 #pragma once
 
 #include <algorithm>

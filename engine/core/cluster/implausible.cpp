@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-/// What a figure is at the least and at the most where it is given, and the unit in which data sheets have it.
+/// The least and the most that a figure is where it is given, and the unit in which data sheets have it.
 struct Plausible {
   const char* key;
   const char* unit;

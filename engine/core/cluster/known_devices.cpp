@@ -216,7 +216,7 @@ constexpr HostRow kHosts[] = {
 
 /// From op to op within what was compiled: an estimate. Entering it is in the links (words.cpp).
 constexpr double kNpuOverheadUs = 1;
-/// Of a chip's memory bandwidth, what its cores can take: 243 of 400 GB/s on M1 Max (AnandTech, "Apple's M1
+/// The share of a chip's memory bandwidth that its cores can take: 243 of 400 GB/s on M1 Max (AnandTech, "Apple's M1
 /// Pro, M1 Max SoCs Investigated").
 constexpr double kCoresReach = 0.6;
 
@@ -227,7 +227,7 @@ std::string maker_of(const std::string& description) {
   return {};
 }
 
-/// Of NVIDIA's compute capability, ten times.
+/// `capability` is NVIDIA's compute capability, ten times.
 double tf32_of(int capability, double flops_16) {
   constexpr int kFirst = 80;
   return capability >= kFirst ? flops_16 / 2 : 0;

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// What the forms of a slot carry in one direction, as reached, and an estimate of the latency of a
+/// Rates that the forms of a slot carry in one direction, as reached, and an estimate of the latency of a
 /// copy: between the bare link (about 1 us) and the 25 us of Placeto's simulator.
 struct Slot {
   double bandwidth;

@@ -195,7 +195,7 @@ bool has_bridge(const Part& part) {
   return !part.nvlink_word.empty() || (part.known->bridged && !in_slot);
 }
 
-/// What a placement may use of a card with `left` beside a context where the words say `bytes`: up to that the words
+/// The memory that a placement may use of a card with `left` beside a context where words say `bytes`: up to that they
 /// are obeyed, the card's own size leaves as much as when it is not said, and a larger one is that of a card with
 /// more memory. The marketed size is up to a twelfth above the driver's, which error correction lessens.
 std::int64_t usable_memory(std::int64_t left, std::int64_t bytes) {

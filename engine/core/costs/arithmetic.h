@@ -1,4 +1,4 @@
-// What a device's units reach, by element type and by how the program that runs a step computes products.
+// Rates that a device's units reach, by element type and by how the program that runs a step computes products.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace berth::costs {
 /// The least setting under which the work takes a device's TF32. Empty: none does.
 [[nodiscard]] std::optional<Tf32> least_tf32(const Work& work) noexcept;
 
-/// What matrix products of a class reach per second while the whole device is busy.
+/// The rate that matrix products of a class reach per second while the whole device is busy.
 struct ProductRate {
   double flops;
   double element_bytes;  ///< of an operand

@@ -84,7 +84,7 @@ static_assert(static_cast<int>(OpClass::other) == kOpClassCount - 1,
 
 namespace {
 
-// By maker, where that is known. PyTorch's f32 and f16 products are those of the table in GitHub's
+// Shares by maker, where that is known. PyTorch's f32 and f16 products are those of the table in GitHub's
 // zzc0721/torch-performance-test-data (numbers are issues there), in shares of the peaks of machines in words.
 //  NVIDIA   0.80 as DeepBench has it: f16 on A100 0.79 (108), H100 0.66 (79), A40 0.79 (185), V100 0.79. In f32
 //           without TF32 where half of its units are shared with integers: 4090 0.65 (78), RTX 3060 0.65, A40

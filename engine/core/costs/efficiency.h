@@ -26,7 +26,7 @@ struct ProductShares {
   double others;
   double integers;  ///< of `flops_8`, of weights in blocks with scales; 0 = no kernels of that kind
 };
-/// By the device's maker, where machines in words know its kind, and by its figures.
+/// Chosen by the device's maker, where machines in words know its kind, and by its figures.
 [[nodiscard]] const ProductShares& product_shares(const Device& device) noexcept;
 [[nodiscard]] double share_of(const ProductShares& shares, DType dtype) noexcept;
 

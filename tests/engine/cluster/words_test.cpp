@@ -186,7 +186,7 @@ TEST_CASE("a host has an engine per link, and so has a GPU of a mesh") {
   }
   CHECK(engines("m1:16GiB") == std::pair(false, false));
 
-  // What goes over the slots of a mesh takes turns there.
+  // Transfers over the slots of a mesh take turns there.
   const auto six = machine_of_words("6xv100");
   const auto channels = [&](DeviceId src, DeviceId dst) {
     std::set<std::string> names;

@@ -1,4 +1,4 @@
-// What products reach, by element type, maker and program.
+// Rates that products reach, by element type, maker and program.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -68,7 +68,7 @@ TEST_CASE(
   host.memory_bandwidth = 50e9;
   for (const std::int64_t bits : {4, 8, 16}) {
     CAPTURE(bits);
-    // By hand, of 16 bits: (4096 * 14336 + rows * (4096 + 14336)) * 2 bytes.
+    // Counted by hand, of 16 bits: (4096 * 14336 + rows * (4096 + 14336)) * 2 bytes.
     const auto reads_us = [&](std::int64_t rows) { return product(rows, bits).bytes / 50e9 * 1e6; };
     if (bits == 16) CHECK(reads_us(1) == doctest::Approx(2349.5475));
     CHECK(roofline_us(product(1, bits), host) == doctest::Approx(reads_us(1) / 0.8));

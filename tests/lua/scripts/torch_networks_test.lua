@@ -136,7 +136,7 @@ check.test("SGD steps as published, and schedules change rates", function()
   local cosine = rates("CosineAnnealingLR", 2, 0.5)
   check.near(cosine[2], 0.75)
   check.near(cosine[3], 0.5)
-  -- By name, as PyTorch takes them, alone or behind what is given in order.
+  -- Options by name, as PyTorch takes them, alone or behind what is given in order.
   check.equal(rates("CosineAnnealingLR", { T_max = 2, eta_min = 0.5 }), cosine)
   check.equal(rates("CosineAnnealingLR", 2, { eta_min = 0.5 }), cosine)
   check.equal(rates("StepLR", { step_size = 2, gamma = 0.5 }), { 1, 1, 0.5, 0.5 })
