@@ -6,6 +6,7 @@
 #include "berth/backend.h"
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "measure/counted_step.h"
 #include "measure/host_state.h"
 #include "measure/statistics.h"
 #include "support/median.h"
@@ -16,8 +17,6 @@ namespace {
 
 /// Less is what caches and clocks do.
 constexpr double kDrift = 0.03;
-/// Fewer steps have no median to speak of.
-constexpr std::size_t kFewestSteps = 3;
 
 void check(const MeasureOptions& options) {
   if (options.warm_up < 0 || options.repeats < 1) {
@@ -103,17 +102,14 @@ Measurement measure(Session& session, const Placement& placement, const MeasureO
   const HostState before = read_host_state();
   Measurement measured;
   std::vector<StepResult> results;
-  // No step where whoever stops it has enough of them for a figure.
-  const auto run = [&]() -> std::optional<StepResult> {
-    try {
-      StepResult result = session.run(placement, step);
-      measured.steps_us.push_back(result.runtime_us);
-      take_peaks(result, measured);
-      return result;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::cancelled || measured.steps_us.size() < kFewestSteps) throw;
-      return std::nullopt;
+  const auto run = [&] {
+    std::optional<StepResult> result =
+        counted_step(session, placement, step, measured.steps_us.size());
+    if (result) {
+      measured.steps_us.push_back(result->runtime_us);
+      take_peaks(*result, measured);
     }
+    return result;
   };
   bool goes_on = true;
   for (int i = 0; i < options.repeats && goes_on; ++i) {

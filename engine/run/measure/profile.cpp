@@ -8,6 +8,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "measure/counted_step.h"
 #include "measure/host_state.h"
 #include "measure/statistics.h"
 
@@ -15,8 +16,6 @@ namespace berth {
 namespace {
 
 constexpr int kLinkSamples = 25;
-/// Fewer steps or transfers have no median to speak of.
-constexpr std::size_t kFewest = 3;
 /// Sent at once, where the receiver copies: what one more of them takes is the receiver's.
 constexpr int kAtOnce = 17;
 constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
@@ -46,17 +45,6 @@ void warm_up(Session& session, const Placement& placement, const StepOptions& st
   }
 }
 
-/// Null where whoever stops the profile has `counted` steps already, enough for figures.
-std::optional<StepResult> next_step(Session& session, const Placement& placement,
-                                    const StepOptions& step, std::size_t counted) {
-  try {
-    return session.run(placement, step);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::cancelled || counted < kFewest) throw;
-    return std::nullopt;
-  }
-}
-
 KindProfile profile_device(Session& session, DeviceId device, const ProfileOptions& options) {
   const auto ops = at(session.program().graph->op_count());
   const Placement placement(ops, device);
@@ -72,7 +60,7 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   warm_up(session, placement, step, options.warm_up);
   const HostState before = read_host_state();
   for (int i = 0; i < options.repeats; ++i) {
-    const std::optional<StepResult> result = next_step(session, placement, step, gaps_us.size());
+    const std::optional<StepResult> result = counted_step(session, placement, step, gaps_us.size());
     if (!result) break;
     double ops_us = 0;
     for (std::size_t op = 0; op < ops; ++op) {
@@ -104,7 +92,7 @@ double measured_us(Backend& backend, DeviceId src, DeviceId dst, std::int64_t by
   std::vector<double> samples;
   static_cast<void>(backend.transfers_us(src, dst, bytes, count));  // the first one warms up
   for (int i = 0; i < kLinkSamples; ++i) {
-    if (samples.size() >= kFewest && options.should_stop && options.should_stop()) break;
+    if (samples.size() >= kFewestSamples && options.should_stop && options.should_stop()) break;
     samples.push_back(backend.transfers_us(src, dst, bytes, count));
   }
   return std::max(1e-3, typical_us(std::move(samples), contended));
